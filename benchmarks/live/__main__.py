@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.live.cluster import LiveCluster
+from benchmarks.live.cluster import POD_GROUPS, LiveCluster
 from benchmarks.live.extender import run_extender
 from benchmarks.live.hostile import run_hostile
 from benchmarks.live.hostile_pods import HOSTILE_PODS
@@ -154,12 +154,17 @@ async def _run(
     if workload.filler is not None:
         await cluster.create(pod for node in nodes for pod in workload.filler(node))
     count = workload.pods[len(nodes) >= _LARGE]
+    if workload.groups is not None:
+        await cluster.serve_pod_groups()
+        for group in workload.groups(count):
+            await cluster.post(POD_GROUPS, group)
     pods = list(workload.make(count))
     await cluster.create(pods)
     wanted = {pod.metadata.name for pod in pods if workload.leaves == 0 or _fits(pod)}
     start, server = time.monotonic(), _server_seconds(plane)
+    settings = workload.settings | (workload.extra if scheduler == MOORING else {})
     with SchedulerProcess(
-        scheduler, program, folder, plane.scheduler_kubeconfig, workload.settings
+        scheduler, program, folder, plane.scheduler_kubeconfig, settings
     ) as process:
         left = await cluster.wait_bound(wanted, _PATIENCE)
         server = _server_seconds(plane) - server

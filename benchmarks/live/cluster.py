@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import yaml
 
 from mooring.api import KubeObject, Pod, find_kind
 from mooring.client.client import Client
@@ -20,6 +21,14 @@ from mooring.informers.factory import InformerFactory
 from mooring.informers.store import EventHandler
 
 _AT_ONCE = 64
+#: Seconds until a new kind of object must be served.
+_PATIENCE = 30.0
+_DEFINITIONS = Path(__file__).resolve().parents[2] / "deploy" / "crds" / "scheduling.yaml"
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_RBAC = "rbac.authorization.k8s.io"
+_GROUP = "scheduling.x-k8s.io"
+#: The path of PodGroups.
+POD_GROUPS = f"/apis/{_GROUP}/v1alpha1/namespaces/default/podgroups"
 
 
 class LiveCluster:
@@ -66,6 +75,36 @@ class LiveCluster:
         assert known is not None, f"{document['kind']} is not in the table of kinds"
         path = find_resource(known.struct).path(document["metadata"].get("namespace", ""))
         await self._client.request("POST", path, msgspec.json.encode(document), timeout=300.0)
+
+    async def post(self, path: str, document: dict[str, Any]) -> None:
+        """Create an object of any kind, unless it exists."""
+        try:
+            await self._client.request("POST", path, msgspec.json.encode(document))
+        except ApiError as error:
+            if error.status != 409:
+                raise
+
+    async def serve_pod_groups(self) -> None:
+        """Let the API server serve PodGroups, and let schedulers read them."""
+        definitions = yaml.safe_load_all(_DEFINITIONS.read_text())
+        for document in definitions:
+            await self.post(_CRDS, document)
+        roles = "/apis/rbac.authorization.k8s.io/v1/clusterrole"
+        name = {"name": "bench-pod-groups"}
+        rule = {"apiGroups": [_GROUP], "resources": ["*"], "verbs": ["get", "list", "watch"]}
+        await self.post(f"{roles}s", {"metadata": name, "rules": [rule]})
+        user = {"apiGroup": _RBAC, "kind": "User", "name": "system:kube-scheduler"}
+        role = {"apiGroup": _RBAC, "kind": "ClusterRole", **name}
+        await self.post(f"{roles}bindings", {"metadata": name, "subjects": [user], "roleRef": role})
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                await self._client.request("GET", POD_GROUPS)
+                return
+            except ApiError:
+                if time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(0.1)
 
     async def wait_bound(self, names: set[str], seconds: float) -> set[str]:
         """Wait until pods are bound; return those that are not after `seconds`."""

@@ -11,8 +11,21 @@ from benchmarks.objects import HOSTNAME, ZONE, PodTemplate, make_nodes
 from mooring.api import Node, Pod
 
 _NAMESPACE = "default"
+#: Members of a gang.
+_GANG = 50
+_COSCHEDULING = {
+    "plugins": {
+        "multiPoint": {
+            "enabled": [{"name": "Coscheduling"}],
+            "disabled": [{"name": "PrioritySort"}],
+        }
+    }
+}
 #: The name of a PriorityClass in the cluster.
 HIGH = "bench-high"
+
+
+Document = dict[str, Any]
 
 
 class LiveWorkload(msgspec.Struct, frozen=True):
@@ -30,6 +43,10 @@ class LiveWorkload(msgspec.Struct, frozen=True):
     leaves: float = 0.0
     #: Settings of both schedulers that differ from the defaults.
     settings: dict[str, Any] = {}
+    #: Settings of Mooring alone.
+    extra: dict[str, Any] = {}
+    #: Returns the PodGroups of a number of pods.
+    groups: Callable[[int], Iterator[Document]] | None = None
     #: Returns what is wrong with the placement of the bound pods, or "".
     check: Callable[[Sequence[Pod]], str] = lambda pods: ""
 
@@ -50,6 +67,22 @@ def _spread(when: str) -> PodTemplate:
         "labelSelector": {"matchLabels": {"color": "blue"}},
     }
     return PodTemplate(labels={"color": "blue"}, topologySpreadConstraints=[constraint])
+
+
+def _members(count: int) -> Iterator[Pod]:
+    for i in range(count):
+        labels = {"scheduling.x-k8s.io/pod-group": f"gang-{i // _GANG}"}
+        yield PodTemplate(labels=labels).make(f"pod-{i}", _NAMESPACE)
+
+
+def _pod_groups(count: int) -> Iterator[Document]:
+    for number in range(count // _GANG):
+        yield {
+            "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+            "kind": "PodGroup",
+            "metadata": {"name": f"gang-{number}", "namespace": _NAMESPACE},
+            "spec": {"minMember": _GANG},
+        }
 
 
 def _with_huge(count: int) -> Iterator[Pod]:
@@ -121,6 +154,15 @@ WORKLOADS: dict[str, LiveWorkload] = {
         5.0,
         1 / 8,
         filler=_low_priority,
+    ),
+    # For kube-scheduler these are plain pods.
+    "gangs-of-50": LiveWorkload(
+        (1000, 5000),
+        _members,
+        1.0,
+        1 / 2,
+        extra={"profiles": [_COSCHEDULING]},
+        groups=_pod_groups,
     ),
 }
 

@@ -69,17 +69,24 @@ def test_those_that_run_are_listed_and_others_forgotten(
 def test_the_cluster_of_this_folder_or_the_only_one_is_meant(
     clusters: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert find_cluster(clusters[0]).kubeconfig == str(clusters[0])
+    assert find_cluster(clusters[0], "status").kubeconfig == str(clusters[0])
     with pytest.raises(ConfigError) as refused:
-        find_cluster(None)
+        find_cluster(None, "status")
     assert str(refused.value) == (
-        "no local cluster runs with the kubeconfig .mooring/kubeconfig; these run:\n"
-        f"  --kubeconfig {clusters[1]}\n  --kubeconfig {clusters[0]}"
+        "no local cluster runs with the kubeconfig .mooring/kubeconfig; for those that run:\n"
+        f"  mooring status --kubeconfig {clusters[1]}\n"
+        f"  mooring status --kubeconfig {clusters[0]}"
     )
     cluster_state.forget(str(clusters[0]))
-    assert find_cluster(None).kubeconfig == str(clusters[1])
+    assert find_cluster(None, "status").kubeconfig == str(clusters[1])
     with pytest.raises(ConfigError, match="no local cluster runs with the kubeconfig other"):
-        find_cluster(Path("other"))
+        find_cluster(Path("other"), "status")
+
+
+def test_a_command_may_want_only_the_cluster_of_this_folder(clusters: list[Path]) -> None:
+    cluster_state.forget(str(clusters[0]))
+    with pytest.raises(ConfigError, match=f"\n  mooring down --kubeconfig {clusters[1]}$"):
+        find_cluster(None, "down", elsewhere=False)
 
 
 def test_a_folder_elsewhere_is_named_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,9 +22,9 @@ def test_a_cluster_is_found_from_everywhere(
     assert (nothing.returncode, nothing.stdout) == (0, "No local cluster runs.\n")
     flags = ("--nodes=2", "--plugin=mine.py:Mine", "--kubeconfig=../there/config")
     started = mooring(here, "up", "--detach", *flags)
+    kubeconfig = there / "config"
     try:
         assert started.returncode == 0, started.stderr
-        kubeconfig = there / "config"
         assert (
             f"  kubeconfig  {kubeconfig}\nTry: export KUBECONFIG={kubeconfig}\n" in started.stdout
         )
@@ -47,8 +47,11 @@ def test_a_cluster_is_found_from_everywhere(
         assert shown["kubeconfig"] == str(kubeconfig)
         assert shown["log"] == f"{kubeconfig}.log"
         assert (there / "config.log").exists()
+        refused = mooring(tmp_path, "down")
+        assert refused.returncode == 1
+        assert refused.stderr.endswith(f"  mooring down --kubeconfig {kubeconfig}\n")
     finally:
-        ended = mooring(tmp_path, "down")
-    assert ended.stdout == f"The local cluster of {kubeconfig} has ended.\n"
+        ended = mooring(tmp_path, "down", "--kubeconfig", str(kubeconfig))
+    assert ended.stdout == "The local cluster has ended.\n"
     assert mooring(tmp_path, "list").stdout == "No local cluster runs.\n"
     assert mooring(tmp_path, "status").returncode == 1

@@ -135,3 +135,20 @@ def test_nothing_is_left_of_pods_and_nodes_that_went() -> None:
     cache.remove_node("b")
     assert cache.nodes.requested("example.com/odd").tolist() == [0]
     cache.validate()
+
+
+@pytest.mark.parametrize("resource", ["memory", "nvidia.com/gpu"])
+def test_a_node_whose_sum_does_not_fit_into_64_bits_is_full(resource: str) -> None:
+    cache = _cache(_node("a", memory="8Gi"), _node("b", memory="8Gi"))
+    pods = [_pod(f"p{number}", "a", {resource: "7Ei"}) for number in range(3)]
+    for pod in pods:
+        cache.add_pod(pod)
+    nodes = cache.nodes
+    assert nodes.requested(resource).tolist() == [2**63 - 1, 0]
+    assert nodes.free(resource)[0] < 0
+    assert nodes.non_zero_requested("memory")[0] <= 2**62
+    for pod in pods[1:]:
+        cache.remove_pod(pod.metadata.uid)
+    assert nodes.requested(resource).tolist() == [7 * 2**60, 0]
+    cache.remove_pod(pods[0].metadata.uid)
+    assert nodes.requested(resource).tolist() == [0, 0]

@@ -130,6 +130,12 @@ def test_a_very_long_section_is_parsed_too():
     assert len(info(spec=affinity("podAffinity", many)).required_affinity) == 500
 
 
+def test_pods_of_one_template_share_the_terms_of_a_very_long_section():
+    many = [term(namespaces=[f"namespace-{number}"]) for number in range(500)]
+    first, second = (info(spec=affinity("podAntiAffinity", many)) for _ in range(2))
+    assert first.required_anti_affinity is second.required_anti_affinity
+
+
 def test_a_pod_object_is_computed_once():
     infos = PodInfos(FeatureGates())
     pod, twin = make_pod("a"), make_pod("a")

@@ -68,3 +68,19 @@ def test_a_node_alone_goes_on_from_where_it_was() -> None:
 
 def test_one_row_is_a_view_of_one_node() -> None:
     assert list(one_row(cluster().nodes, 1).names) == ["b"]
+
+
+@pytest.mark.parametrize("asked_before", [False, True], ids=["asked after", "asked before too"])
+def test_pods_leave_a_node_whose_sum_does_not_fit_into_64_bits(asked_before: bool) -> None:
+    cache = cluster()
+    pods = [make_pod(f"huge{n}", "b", requests={"memory": "7Ei"}) for n in range(2)]
+    for pod in pods:
+        cache.add_pod(pod)
+    view = WhatIf(cache.nodes, np.array([2, 1], dtype=np.intp))
+    if asked_before:
+        columns(view)
+    found = []
+    for pod in pods:
+        view.remove(1, INFOS.of(pod))
+        found.append(int(view.free("memory")[1]))
+    assert found == [8 * 2**30 - 2**30 - 7 * 2**60, 7 * 2**30]

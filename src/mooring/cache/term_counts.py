@@ -78,6 +78,26 @@ class RowAmounts:
             self._rows = {}
         self._array += other._array[:capacity] * factor
 
+    def append_to(self, rows: list[int], amounts: list[int]) -> bool:
+        """Append the rows that have an amount, and the amounts; False if there are many."""
+        if self._array is not None:
+            return False
+        rows += self._rows
+        amounts += self._rows.values()
+        return True
+
+    def add_rows(self, rows: list[int], amounts: Ints, capacity: int) -> None:
+        """Add to the amounts of many rows, which may occur several times."""
+        added = RowAmounts()
+        added._array = np.zeros(capacity, dtype=np.int64)
+        np.add.at(added._array, rows, amounts)
+        there = np.flatnonzero(added._array)
+        if len(there) + len(self._rows) < max(_FEW_ROWS, capacity // _SPARSE):
+            for row in there.tolist():
+                self.add(row, int(added._array[row]), capacity)
+        else:
+            self.add_all(added, 1, capacity)
+
     def array(self, size: int) -> Ints:
         """Return the amounts of the first `size` rows, read-only."""
         array = self._filled(size) if self._array is None else self._array[:size]
@@ -123,10 +143,11 @@ class _Sum:
 
     __slots__ = ("_pods", "_size", "_worth", "total")
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, *, weighted: bool) -> None:
         self._size = size
         self._pods = RowAmounts()
-        self._worth = RowAmounts()
+        #: The same as the pods unless terms have weights.
+        self._worth = RowAmounts() if weighted else self._pods
         self.total = 0
 
     @property
@@ -139,13 +160,29 @@ class _Sum:
 
     def add(self, row: int, count: int, weight: int) -> None:
         self._pods.add(row, count, self._size)
-        self._worth.add(row, count * weight, self._size)
+        if self._worth is not self._pods:
+            self._worth.add(row, count * weight, self._size)
         self.total += count
 
-    def add_term(self, entry: _Term, weight: int) -> None:
-        self._pods.add_all(entry.pods, 1, self._size)
-        self._worth.add_all(entry.pods, weight, self._size)
-        self.total += entry.total
+    def add_terms(self, entries: list[_Term]) -> None:
+        """Add terms, of which there may be thousands: their rows are added at once."""
+        weighted = self._worth is not self._pods
+        rows: list[int] = []
+        counts: list[int] = []
+        weights: list[int] = []
+        for entry in entries:
+            self.total += entry.total
+            if entry.pods.append_to(rows, counts):
+                if weighted:
+                    weights += [entry.term.weight] * (len(rows) - len(weights))
+            else:
+                self._pods.add_all(entry.pods, 1, self._size)
+                if weighted:
+                    self._worth.add_all(entry.pods, entry.term.weight, self._size)
+        amounts = np.array(counts, dtype=np.int64)
+        self._pods.add_rows(rows, amounts, self._size)
+        if weighted:
+            self._worth.add_rows(rows, amounts * np.array(weights, dtype=np.int64), self._size)
 
 
 class _Added:
@@ -161,17 +198,18 @@ class _Added:
 class _Remembered:
     """The sums of the terms that match pods with certain labels."""
 
-    __slots__ = ("sums", "version")
+    __slots__ = ("_weighted", "sums", "version")
 
-    def __init__(self, version: int) -> None:
+    def __init__(self, version: int, *, weighted: bool) -> None:
         self.sums: dict[str, _Sum] = {}
+        self._weighted = weighted
         #: How many changes of terms the sums contain.
         self.version = version
 
     def of(self, topology_key: str, size: int) -> _Sum:
         found = self.sums.get(topology_key)
         if found is None:
-            found = self.sums[topology_key] = _Sum(size)
+            found = self.sums[topology_key] = _Sum(size, weighted=self._weighted)
         return found
 
 
@@ -247,10 +285,12 @@ class TermCounts:
         return term.weight if self._weighted else 1
 
     def _compute(self, pod: Pod, namespace_labels: Mapping[str, str]) -> _Remembered:
-        made = _Remembered(self._version)
+        made = _Remembered(self._version, weighted=self._weighted)
+        by_key: dict[str, list[_Term]] = {}
         for entry in self._find(pod, namespace_labels):
-            term = entry.term
-            made.of(term.topology_key, self._size).add_term(entry, self._weight(term))
+            by_key.setdefault(entry.term.topology_key, []).append(entry)
+        for key, entries in by_key.items():
+            made.of(key, self._size).add_terms(entries)
         return made
 
     def _bring_up_to_date(

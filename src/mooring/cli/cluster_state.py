@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -92,22 +93,25 @@ def running_clusters(folder: Path | None = None) -> list[ClusterRecord]:
     return sorted(found, key=lambda record: record.started)
 
 
-def find_cluster(kubeconfig: Path | None) -> ClusterRecord:
+def find_cluster(kubeconfig: Path | None, command: str, *, elsewhere: bool = True) -> ClusterRecord:
     """Return the running cluster of a kubeconfig.
 
-    Without one, it is the cluster of the current folder, or else the only one that runs. Raise
-    ConfigError if there is none, or if there are several elsewhere.
+    Without one, it is the cluster of the current folder, or else, unless `elsewhere` is False, the
+    only one that runs. Raise ConfigError if there is none, or if there are several elsewhere; it
+    lists how `command` is used with each of them.
     """
     named = KUBECONFIG if kubeconfig is None else kubeconfig
     running = running_clusters()
     for record in running:
         if record.kubeconfig == os.path.abspath(named):
             return record
-    if kubeconfig is None and len(running) == 1:
+    if kubeconfig is None and elsewhere and len(running) == 1:
         return running[0]
     message = f"no local cluster runs with the kubeconfig {named}"
     if running:
-        message += "; these run:" + "".join(f"\n  --kubeconfig {one.kubeconfig}" for one in running)
+        message += "; for those that run:" + "".join(
+            f"\n  mooring {command} --kubeconfig {shlex.quote(one.kubeconfig)}" for one in running
+        )
     raise ConfigError(message)
 
 

@@ -22,7 +22,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "down",
         help="end a local cluster that `mooring up` runs",
         description="End a local cluster that `mooring up` runs, and wait until it has ended. "
-        "Without --kubeconfig, it is the cluster of the current folder, or the only one that runs.",
+        "Without --kubeconfig, it is the cluster of the current folder.",
     )
     parser.add_argument(
         "--kubeconfig", type=Path, metavar="PATH", help="the kubeconfig of the cluster"
@@ -32,16 +32,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _run(args: argparse.Namespace) -> int:
     kubeconfig: Path = args.kubeconfig or KUBECONFIG
-    file, elsewhere = PidFile(kubeconfig), ""
-    pid = file.owner()
-    if not pid:
-        # The cluster may have been started elsewhere.
-        record = find_cluster(args.kubeconfig)
-        file, elsewhere, pid = PidFile(Path(record.kubeconfig)), record.kubeconfig, record.pid
+    file = PidFile(kubeconfig)
+    # A cluster that was started in another folder is not ended by accident.
+    pid = file.owner() or find_cluster(args.kubeconfig, "down", elsewhere=False).pid
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
     if not file.wait_released(PATIENCE):
         raise ConfigError(f"process {pid} was told to end {PATIENCE:.0f} s ago and still runs")
-    of = f" of {elsewhere}" if elsewhere else ""
-    print(f"The local cluster{of} has ended.")
+    print("The local cluster has ended.")
     return 0

@@ -38,7 +38,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _run(args: argparse.Namespace) -> int:
-    record = find_cluster(args.kubeconfig)
+    record = find_cluster(args.kubeconfig, "status")
     print("\n".join(_lines(record, asyncio.run(_count(record)))))
     return 0
 

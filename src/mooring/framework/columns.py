@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from mooring.api import Taint
 from mooring.api.labels import Requirement
+from mooring.api.quantity import MAX_INT64
 from mooring.framework.node_classes import KindIndex
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.pod_info import HostPort
@@ -49,6 +50,13 @@ def grown(array: npt.NDArray[Any], capacity: int) -> npt.NDArray[Any]:
 def _read_only(view: A) -> A:
     view.flags.writeable = False
     return view
+
+
+#: The most that the pods of a node may request of a resource. A node that exceeds it counts as
+#: full; in kube-scheduler the sum wraps around and is negative.
+MOST_REQUESTED = MAX_INT64
+#: The same for amounts that scores are computed from: a pod's own request can be added to it.
+MOST_NON_ZERO = MAX_INT64 // 2
 
 
 class ValueColumn(Generic[V]):
@@ -173,6 +181,8 @@ class Columns:
         #: Requests for resources that no node has offered: by resource, the amounts by node name.
         #: Pods can name any resource, and a column for each would take too much memory.
         self._odd: dict[str, dict[str, int]] = {}
+        #: Names of the nodes whose pods request more than an int64 can hold.
+        self.overfull: set[str] = set()
         self._odd_of: dict[str, tuple[str, ...]] = {}
         self._allocatable: dict[str, Ints] = {}
         self._requested: dict[str, Ints] = {}
@@ -353,6 +363,7 @@ class Columns:
         last = self.size - 1
         self._forget_ports(self.names[row])
         self._forget_odd(self.names[row])
+        self.overfull.discard(self.names[row])
         del self.rows[self.names[row]]
         self.infos[row].row = -1
         if row != last:
@@ -381,7 +392,9 @@ class Columns:
         for resource, column in self._allocatable.items():
             amount = info.allocatable.get(resource, 0)
             column[row] = amount
-            self._free[resource][row] = amount - info.requested.get(resource, 0)
+            self._free[resource][row] = amount - min(
+                info.requested.get(resource, 0), MOST_REQUESTED
+            )
         self._unschedulable[row] = info.unschedulable
         self.taints.write(row, info.taints or None)
         self.declared_features.write(row, frozenset(info.node.status.declared_features) or None)
@@ -407,9 +420,10 @@ class Columns:
         if odd:
             self._odd_of[info.name] = odd
             for resource in odd:
-                self._odd.setdefault(resource, {})[info.name] = info.requested[resource]
+                amounts = self._odd.setdefault(resource, {})
+                amounts[info.name] = min(info.requested[resource], MOST_REQUESTED)
         for resource, column in self._requested.items():
-            amount = info.requested.get(resource, 0)
+            amount = min(info.requested.get(resource, 0), MOST_REQUESTED)
             column[row] = amount
             self._floats[resource, False][row] = amount
             self._free[resource][row] = self._allocatable[resource][row] - amount
@@ -425,17 +439,25 @@ class Columns:
         info = self.infos[row]
         self.touch(row)
         for resource in resources:
-            amount = info.requested.get(resource, 0)
+            amount = min(info.requested.get(resource, 0), MOST_REQUESTED)
             self._requested[resource][row] = amount
             self._floats[resource, False][row] = amount
             self._free[resource][row] = self._allocatable[resource][row] - amount
         self._write_sums(row, info)
 
     def _write_sums(self, row: int, info: NodeInfo) -> None:
+        if self.overfull or max(info.requested.values(), default=0) > MOST_REQUESTED:
+            self._note_overfull(info)
         for resource, amount in info.non_zero_requested.items():
-            self._non_zero[resource][row] = amount
+            self._non_zero[resource][row] = min(amount, MOST_NON_ZERO)
             self._floats[resource, True][row] = amount
         self._pod_count[row] = len(info.pods)
+
+    def _note_overfull(self, info: NodeInfo) -> None:
+        if max(info.requested.values(), default=0) > MOST_REQUESTED:
+            self.overfull.add(info.name)
+        else:
+            self.overfull.discard(info.name)
 
     def _write_ports(self, info: NodeInfo) -> None:
         name, used = info.name, info.used_ports

@@ -58,12 +58,18 @@ def _terms(namespace: str, section: PodAffinity | PodAntiAffinity | None) -> tup
         return (), ()
     encoded = msgspec.json.encode(section)
     if len(encoded) > _LONG_SECTION:
-        return _parse_terms(namespace, section)
+        return _parse_long_section(namespace, encoded)
     return _parse_section(namespace, encoded)
 
 
-#: Longer sections, in bytes, are not cached: 4,096 of them could fill the memory.
+#: Of longer sections, in bytes, only a few are cached: 4,096 of them could fill the memory.
 _LONG_SECTION = 16384
+
+
+@lru_cache(maxsize=4)
+def _parse_long_section(namespace: str, section: bytes) -> tuple[Terms, Terms]:
+    """Parse a long section, once for the pods of one template."""
+    return _parse_terms(namespace, msgspec.json.decode(section, type=PodAffinity))
 
 
 @lru_cache(maxsize=4096)

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from mooring.framework.columns import MOST_NON_ZERO, MOST_REQUESTED
 from mooring.framework.node_classes import Kinds
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes, Rows
@@ -119,6 +120,7 @@ class WhatIf(Nodes):
         self._changes.append(change)
         for (kind, resource), column in self._own.items():
             change.apply(kind, resource, column)
+            self._recount_overfull(kind, resource, column)
 
     def some(self, positions: Positions) -> WhatIf:
         """Return an independent view of some of these nodes in their changed state."""
@@ -174,10 +176,18 @@ class WhatIf(Nodes):
                 column[position] = _amount(begin, kind, resource)
             for change in self._changes:
                 change.apply(kind, resource, column)
+            self._recount_overfull(kind, resource, column)
             self._own[kind, resource] = column
         view = column.view()
         view.flags.writeable = False
         return view
+
+    def _recount_overfull(self, kind: str, resource: str, column: Ints) -> None:
+        """Count exactly what pods request where the columns cannot hold the sum."""
+        for name in self._columns.overfull:
+            row = self.row(name)
+            for position in np.flatnonzero(self.rows == row).tolist():
+                column[position] = _amount(self.info(position), kind, resource)
 
     def follow(self, key: Hashable, work_out: Callable[[Nodes], npt.NDArray[S]]) -> npt.NDArray[S]:
         """Compute the array from the nodes in their changed state."""
@@ -229,13 +239,12 @@ _FIRST = _at(0)
 
 
 def _amount(info: NodeInfo, kind: str, resource: str) -> int:
-    if kind == "requested":
-        return info.requested.get(resource, 0)
-    if kind == "free":
-        return info.allocatable.get(resource, 0) - info.requested.get(resource, 0)
     if kind == "non_zero":
-        return info.non_zero_requested[resource]
-    return len(info.pods)
+        return min(info.non_zero_requested[resource], MOST_NON_ZERO)
+    if kind == "pod_count":
+        return len(info.pods)
+    requested = min(info.requested.get(resource, 0), MOST_REQUESTED)
+    return requested if kind == "requested" else info.allocatable.get(resource, 0) - requested
 
 
 def one_row(nodes: Nodes, row: int) -> WhatIf:
