@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from mooring.api import PodDisruptionBudget
+from mooring.framework.features import FeatureGates
 from mooring.plugins.preemption import DefaultPreemption
 
 
