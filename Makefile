@@ -25,7 +25,7 @@ API       ?= real
 API_local := export KUBE_APISERVER=$(abspath tests/support)/local-kube-apiserver ETCD=$(abspath tests/support)/local-etcd;
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up test coverage soak gangs frozen-leader mutants testenv helm older-kubectl testenv-env behave kubectl-judge recorder lint format bench bench-live bench-local image docs clean
+.PHONY: help venv up test coverage soak gangs frozen-leader mutants testenv helm older-kubectl testenv-env behave kubectl-judge recorder follow lint format bench bench-live bench-local image docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -122,6 +122,11 @@ kubectl-judge: venv ## compare the local API server with a real one, through kub
 recorder: venv ## record the scenarios of RELEASE=X.Y.Z again, and compare the decisions (needs Go)
 	@$(BIN)/python -m tools.recorder verify tests/conformance/vectors/$(or $(RELEASE),1.36.4) \
 	  --release $(or $(RELEASE),1.36.4)
+
+# The newest recorded release is compared with, unless AGAINST names another one.
+follow: venv ## report what RELEASE=vX.Y.Z changed, against AGAINST=vX.Y.Z (needs Go)
+	@$(BIN)/python -m tools.follow --release $(or $(RELEASE),$(error name a release: make follow RELEASE=v1.38.0)) \
+	  $(if $(AGAINST),--against $(AGAINST)) --parts --jobs $(JOBS)
 
 lint: venv ## check style, format and types
 	$(BIN)/ruff check .

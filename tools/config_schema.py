@@ -41,7 +41,7 @@ ROOT = "KubeSchedulerConfiguration"
 
 STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 STRING_TYPE = re.compile(r"^type (\w+) string$", re.MULTILINE)
-FIELD = re.compile(r'^\t(?:(\w+)\s+)?([\w.*\[\]]+)\s+`json:"([^",]*)([^"]*)"`', re.MULTILINE)
+FIELD = re.compile(r'^\t(?:(\w+)\s+)?([\w.*\[\]]+)\s+`json:"([^",]*)[^"]*"`', re.MULTILINE)
 COMMENT = re.compile(r"//[^\n]*")
 
 KINDS = {
@@ -70,20 +70,21 @@ TABLE: dict[str, dict[str, str]] = {
 
 def read_types(texts: list[str]) -> dict[str, dict[str, str]]:
     """Return type -> field -> kind; of types with the same name, the first text's counts."""
-    structs: dict[str, list[tuple[str, str, str]]] = {}
+    structs: dict[str, list[tuple[str, str]]] = {}
     strings: set[str] = set()
     for text in texts:
         bare = COMMENT.sub("", text)
         strings.update(STRING_TYPE.findall(bare))
         for name, body in STRUCT.findall(bare):
-            fields = [(kind, key, rest) for _, kind, key, rest in FIELD.findall(body)]
+            fields = [(kind, key) for _, kind, key in FIELD.findall(body)]
             structs.setdefault(name, fields)
 
     def fields_of(name: str) -> dict[str, str]:
         found: dict[str, str] = {}
-        for kind, key, rest in structs[name]:
+        for kind, key in structs[name]:
             bare = kind.lstrip("*")
-            if not key and "inline" in rest:
+            # An embedded struct has no name of its own, whether or not the tag says inline.
+            if not key:
                 inlined = bare.rpartition(".")[2]
                 found |= TYPE_META if inlined == "TypeMeta" else fields_of(inlined)
             else:

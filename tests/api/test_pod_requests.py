@@ -50,9 +50,99 @@ def test_requests_are_those_of_the_reference(question, answer):
             exclude_overhead=options["nooverhead"],
             use_claim_status=options["dra"],
             non_missing=NON_ZERO_DEFAULTS if options["nonmissing"] else {},
+            by_container=True,
         ),
     )
     assert found == answer
+
+
+def resized(name="c", actuated=None, allocated=None):
+    """Return the status of a container that is being resized."""
+    status = {"name": name, "allocatedResources": allocated or {}}
+    if actuated is not None:
+        status["resources"] = {"requests": actuated}
+    return status
+
+
+INFEASIBLE = {
+    "conditions": [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}]
+}
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "cpu", "by_container"),
+    [
+        pytest.param([{"cpu": "1"}], {}, 1000, 1000, id="no status"),
+        pytest.param(
+            [{"cpu": "1"}],
+            {"containerStatuses": [resized("c0", {"cpu": "3"}, {"cpu": "2"})]},
+            3000,
+            3000,
+            id="the most of spec, allocated and actuated",
+        ),
+        pytest.param(
+            [{"cpu": "1"}, {"cpu": "4"}],
+            {"containerStatuses": [resized("c0", {"cpu": "3"}), resized("c1", {"cpu": "1"})]},
+            5000,
+            7000,
+            id="of the sums, not of each container",
+        ),
+        pytest.param(
+            [{"cpu": "1"}],
+            {"containerStatuses": [resized("c0", None, {"cpu": "2"})]},
+            2000,
+            1000,
+            id="allocated without actuated",
+        ),
+        pytest.param(
+            [{"cpu": "4"}],
+            {**INFEASIBLE, "containerStatuses": [resized("c0", {"cpu": "1"}, {"cpu": "2"})]},
+            2000,
+            2000,
+            id="an infeasible resize",
+        ),
+        pytest.param(
+            [{"cpu": "4"}],
+            {**INFEASIBLE, "containerStatuses": [{"name": "c0"}]},
+            0,
+            4000,
+            id="an infeasible resize and nothing known",
+        ),
+        pytest.param(
+            [{"cpu": "1"}],
+            {
+                "allocatedResources": {"cpu": "5"},
+                "resources": {"requests": {"cpu": "2"}},
+                "containerStatuses": [resized("c0", {"cpu": "9"})],
+            },
+            5000,
+            9000,
+            id="the kubelet's sums count",
+        ),
+    ],
+)
+def test_a_resize_is_counted_for_the_whole_pod_since_1_37(spec, status, cpu, by_container):
+    one = pod([container(f"c{i}", **requests) for i, requests in enumerate(spec)], status=status)
+    for options, expected in (
+        (RequestOptions(), cpu),
+        (RequestOptions(by_container=True), by_container),
+    ):
+        assert pod_requests(one, options).get("cpu", 0) == expected
+        both = pod_and_non_zero_requests(one, options)
+        assert both == (pod_requests(one, options), pod_non_zero_requests(one, options))
+
+
+def test_pod_level_amounts_of_the_status_count():
+    one = pod(
+        [container(cpu="1")],
+        resources={"requests": {"cpu": "2"}},
+        status={
+            "resources": {"requests": {"cpu": "3", "memory": "1Gi"}},
+            "allocatedResources": {"cpu": "4"},
+        },
+    )
+    assert pod_requests(one) == {"cpu": 4000, "memory": 1024 * MI}
+    assert pod_requests(one, RequestOptions(by_container=True)) == {"cpu": 4000}
 
 
 def test_a_later_init_container_needs_the_earlier_sidecars_too():

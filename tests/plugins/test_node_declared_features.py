@@ -62,6 +62,18 @@ def test_features(pod, expected) -> None:
     assert (found if expected is None else list(found.values())) == (expected or Status.skip())
 
 
+@pytest.mark.parametrize("where", ["containers", "initContainers", "ephemeralContainers"])
+@pytest.mark.parametrize(("release", "verdict"), [("1.36", None), ("1.37", BAD)])
+def test_options_of_bind_mounts_since_1_37(where: str, release: str, verdict) -> None:
+    mount = {"name": "v", "mountPath": "/v", "bindMountOptions": ["noexec"]}
+    pod = make_pod(spec={where: [{"name": "c", "volumeMounts": [mount]}]})
+    nodes = [make_node("none"), make_node("able", features=["VolumeBindMountOptions"])]
+    cluster = Cluster(nodes, release=release)
+    plugin = cluster.make(NodeDeclaredFeatures)
+    found = cluster.filter(plugin, pod)
+    assert found == (Status.skip() if verdict is None else {"none": verdict, "able": None})
+
+
 def test_with_the_gate_off_nothing_is_asked() -> None:
     cluster = Cluster([make_node("none")], gates=OFF, release="1.36")
     plugin = cluster.make(NodeDeclaredFeatures)

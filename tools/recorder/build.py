@@ -15,6 +15,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tools.testenv.build import cache_folder
@@ -26,6 +28,8 @@ RELEASE = re.compile(r"v?(1)\.(\d+)\.(\d+)")
 LANGUAGE = re.compile(r"^(?:go|godebug) .*$", re.MULTILINE)
 REQUIREMENT = re.compile(r"^\t(\S+) (v\S+)(?: //.*)?$", re.MULTILINE)
 STAGED = "v0.0.0"
+#: The real parts of a release that `build_parts` builds.
+PARTS = ("kube-apiserver", "kube-scheduler", "kubectl")
 
 
 class Impossible(Exception):
@@ -97,20 +101,45 @@ def target(release: str) -> Path:
 def build(release: str, jobs: int = 2) -> Path:
     """Build the recorder of a release unless it exists, and return its path."""
     program = target(release)
-    if program.is_file():
-        return program
+    if not program.is_file():
+        with module(release) as folder:
+            print(f"recorder: building with {tag(release)}, some minutes once", file=sys.stderr)
+            output = folder / "recorder"
+            go("build", *flags(jobs), f"-o={output}", ".", folder=folder)
+            # Rename at the end, so that the file only appears complete.
+            output.rename(program)
+    return program
+
+
+def build_parts(release: str, jobs: int = 2) -> list[Path]:
+    """Build the real parts of a release, beside its recorder, and return their paths."""
+    folder = target(release).with_name(f"parts-{tag(release)}")
+    if not folder.is_dir():
+        with module(release) as sources:
+            print(f"recorder: building the parts of {tag(release)}: ten minutes", file=sys.stderr)
+            output = sources / "bin"
+            output.mkdir()
+            packages = [f"{KUBERNETES}/cmd/{name}" for name in PARTS]
+            go("build", *flags(jobs), f"-o={output}/", *packages, folder=sources)
+            output.rename(folder)
+    return [folder / name for name in PARTS]
+
+
+def flags(jobs: int) -> list[str]:
+    """Return the flags of `go build`."""
+    return ["-trimpath", "-buildvcs=false", "-ldflags=-s -w", f"-p={jobs}"]
+
+
+@contextmanager
+def module(release: str) -> Iterator[Path]:
+    """Yield a folder with the recorder's sources and the go.mod of a release."""
     published = download(f"{KUBERNETES}@{tag(release)}") / "go.mod"
-    program.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=program.parent, prefix=".recorder-") as scratch:
+    cache = target(release).parent
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache, prefix=".recorder-") as scratch:
         folder = Path(scratch)
         for path in HERE.glob("*.go"):
             shutil.copy(path, folder)
         text = module_file(published.read_text(encoding="utf-8"), release)
         (folder / "go.mod").write_text(text, encoding="utf-8")
-        print(f"recorder: building with {tag(release)}, some minutes once", file=sys.stderr)
-        output = folder / "recorder"
-        flags = ["-trimpath", "-buildvcs=false", "-ldflags=-s -w", f"-p={jobs}"]
-        go("build", *flags, f"-o={output}", ".", folder=folder)
-        # Rename at the end, so that the file only appears complete.
-        output.rename(program)
-    return program
+        yield folder

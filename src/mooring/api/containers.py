@@ -53,6 +53,7 @@ class VolumeMount(Wire, frozen=True, kw_only=True):
     sub_path: str = ""
     mount_propagation: str | None = None
     sub_path_expr: str = ""
+    bind_mount_options: tuple[str, ...] = ()
 
 
 class Container(Wire, frozen=True, kw_only=True):

@@ -40,20 +40,26 @@ _Nanos = dict[str, int]
 
 
 class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a pod's requests are computed; the defaults match the feature gates of 1.36."""
+    """How a pod's requests are computed; the defaults match the default feature gates."""
 
     use_status_resources: bool = True
     in_place_pod_level_resources: bool = True
     skip_pod_level_resources: bool = False
     exclude_overhead: bool = False
     use_claim_status: bool = False
+    #: Whether the most that a pod holds during a resize is found container by container, as in
+    #: 1.36, and not for the sum of its containers.
+    by_container: bool = False
     #: Requests for containers that have none, in the units of the result.
     non_missing: dict[str, int] = {}
 
     @classmethod
-    def from_gates(cls, enabled: Callable[[str], bool]) -> RequestOptions:
+    def from_gates(
+        cls, enabled: Callable[[str], bool], *, by_container: bool = False
+    ) -> RequestOptions:
         """Return the options that the scheduler uses under these feature gates."""
         return cls(
+            by_container=by_container,
             use_status_resources=enabled("InPlacePodVerticalScaling"),
             in_place_pod_level_resources=enabled("InPlacePodLevelResourcesVerticalScaling"),
             skip_pod_level_resources=not enabled("PodLevelResources"),
@@ -130,6 +136,20 @@ class _Statuses:
             self._infeasible, spec, status.resources.requests, status.allocated_resources
         )
 
+    def allocated(self, container: Container) -> _Nanos:
+        """Return what the kubelet has admitted for a container."""
+        status = self._by_name.get(container.name)
+        if status is not None and status.allocated_resources:
+            return _nanos(status.allocated_resources)
+        return {} if self._infeasible else _from_spec(container)
+
+    def actuated(self, container: Container) -> _Nanos:
+        """Return what a container is configured with."""
+        status = self._by_name.get(container.name)
+        if status is not None and status.resources is not None and status.resources.requests:
+            return _nanos(status.resources.requests)
+        return self.allocated(container)
+
 
 def _from_spec(container: Container) -> _Nanos:
     return _nanos(container.resources.requests)
@@ -181,25 +201,80 @@ def container_requests(
 
     `missing`, in billionths, is used for resources that a container does not request.
     """
+    if options.by_container:
+        return _requests_by_container(pod, options, missing)
+    if not options.use_status_resources or not _is_resized(pod):
+        return _requests_in_spec(pod, options, missing)
+    status, infeasible = pod.status, is_resize_infeasible(pod)
+    total = {} if infeasible else _requests_in_spec(pod, options, missing)
+    actual = status.resources
+    if (
+        options.in_place_pod_level_resources
+        and status.allocated_resources
+        and actual is not None
+        and actual.requests
+    ):
+        # The kubelet has summed them up.
+        _raise_to(total, _nanos(actual.requests))
+        _raise_to(total, _nanos(status.allocated_resources))
+        return total
+    statuses = _Statuses(pod)
+    _raise_to(total, _aggregate(pod, _or_missing(statuses.actuated, missing)))
+    allocated = _aggregate(pod, _or_missing(statuses.allocated, missing))
+    _add_claims(allocated, pod, options)
+    _raise_to(total, allocated)
+    return total
+
+
+def _requests_in_spec(pod: Pod, options: RequestOptions, missing: _Nanos | None) -> _Nanos:
+    if not missing and not pod.spec.init_containers and not options.use_claim_status:
+        return _sum_of_specs(pod.spec.containers)
+    total = _aggregate(pod, _or_missing(_from_spec, missing))
+    _add_claims(total, pod, options)
+    return total
+
+
+def _requests_by_container(pod: Pod, options: RequestOptions, missing: _Nanos | None) -> _Nanos:
+    """Return the requests as 1.36 sums them up."""
     status = pod.status
-    actual: Callable[[Container], _Nanos] = _from_spec
-    if options.use_status_resources and (
+    if not options.use_status_resources or not (
         status.container_statuses or status.init_container_statuses
     ):
-        actual = _Statuses(pod).requests
-
-    elif not missing and not pod.spec.init_containers and not options.use_claim_status:
-        return _sum_of_specs(pod.spec.containers)
+        return _requests_in_spec(pod, options, missing)
+    actual = _Statuses(pod).requests
 
     def requests(container: Container, init: bool) -> _Nanos:
         own = actual(container) if not init or container.is_sidecar else _from_spec(container)
         return {**missing, **own} if missing else own
 
     total = _aggregate(pod, requests)
-    if options.use_claim_status:
-        for claim in status.node_allocatable_resource_claim_statuses:
-            _add(total, _nanos(claim.resources))
+    _add_claims(total, pod, options)
     return total
+
+
+def _is_resized(pod: Pod) -> bool:
+    """Return whether the pod's status says other amounts than its spec."""
+    status = pod.status
+    if status.resources is not None or status.allocated_resources:
+        return True
+    return any(
+        one.allocated_resources or (one.resources is not None and one.resources.requests)
+        for one in (*status.container_statuses, *status.init_container_statuses)
+    ) or is_resize_infeasible(pod)
+
+
+def _or_missing(
+    amounts: Callable[[Container], _Nanos], missing: _Nanos | None
+) -> Callable[[Container, bool], _Nanos]:
+    if missing:
+        return lambda container, _: {**missing, **amounts(container)}
+    return lambda container, _: amounts(container)
+
+
+def _add_claims(total: _Nanos, pod: Pod, options: RequestOptions) -> None:
+    if options.use_claim_status:
+        for claim in pod.status.node_allocatable_resource_claim_statuses:
+            _add(total, _nanos(claim.resources))
 
 
 def _pod_level_requests(pod: Pod, options: RequestOptions) -> _Nanos:
@@ -217,6 +292,10 @@ def _pod_level_requests(pod: Pod, options: RequestOptions) -> _Nanos:
             actual.requests,
             pod.status.allocated_resources,
         )
+        if not options.by_container:
+            return {
+                name: amount for name, amount in effective.items() if is_pod_level_resource(name)
+            }
         return {name: effective.get(name, 0) for name in requests}
     return requests
 
@@ -272,6 +351,8 @@ def pod_and_non_zero_requests(
 ) -> tuple[dict[str, int], tuple[int, int]]:
     """Return what `pod_requests` and `pod_non_zero_requests` do, for most pods in one sum."""
     nanos = _pod_nanos(pod, options, {})
+    if options.use_status_resources and not options.by_container and _is_resized(pod):
+        return _rounded(nanos), pod_non_zero_requests(pod, options)
     spec = pod.spec
     cpu, memory = _count_missing(spec.containers)
     if not cpu and not memory and not any(_count_missing(spec.init_containers)):

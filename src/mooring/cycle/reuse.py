@@ -213,6 +213,8 @@ class Remembered:
             start = recorder.now()
             ranking = self._rank(state, pod, nodes, changed)
             recorder.point(SCORE, None, start)
+            if changed:
+                recorder.rescored(start)
         except ScoreError:
             # Score all nodes again, so that the error is the same as without reuse.
             return rank(self._profile, state, pod, nodes)

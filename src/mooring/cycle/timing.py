@@ -78,6 +78,12 @@ class PointTimer:
         seconds = self.now() - start
         self._metrics.store_schedule_results_duration[self._profile].observe(seconds)
 
+    def rescored(self, start: float) -> None:
+        """Record that the nodes that changed were scored again, and how long it took."""
+        seconds = self.now() - start
+        self._metrics.batch_rescore_attempts[self._profile].inc()
+        self._metrics.batch_rescore_duration[self._profile].observe(seconds)
+
     def dropped(self, reason: str) -> None:
         """Count cached answers that were dropped or could not be reused."""
         self._metrics.batch_cache_flushed[self._profile, reason].inc()

@@ -204,7 +204,9 @@ class PodInfos:
     """
 
     def __init__(self, gates: FeatureGates) -> None:
-        self._options = RequestOptions.from_gates(gates.enabled)
+        self._options = RequestOptions.from_gates(
+            gates.enabled, by_container=gates.release.resizes_by_container
+        )
         self._memo: dict[int, PodInfo] = {}
 
     def of(self, pod: Pod) -> PodInfo:

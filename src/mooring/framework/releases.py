@@ -59,6 +59,12 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
     resolves_namespace_selectors: bool
     #: Whether DefaultBinder sends a bind again after 500, 503 and refused connections.
     retries_binds: bool
+    #: Whether a node must declare VolumeBindMountOptions for a pod that sets such options.
+    needs_mount_options_declared: bool
+    #: Whether the most that a pod holds during a resize is found container by container.
+    resizes_by_container: bool
+    #: Whether a victim that exceeds one disruption budget leaves the further ones untouched.
+    stops_at_exceeded_budget: bool
     #: Whether metrics have the names, help and stability of `observe/metrics_1_36.py`.
     older_metrics: bool
     #: The gate that adds the GangScheduling plugin to the default profile.
@@ -88,6 +94,9 @@ V1_36 = Release(
     counts_image_volumes=False,
     resolves_namespace_selectors=False,
     retries_binds=False,
+    needs_mount_options_declared=False,
+    resizes_by_container=True,
+    stops_at_exceeded_budget=False,
     older_metrics=True,
     gang_scheduling_gate="GangScheduling",
 )
@@ -109,6 +118,9 @@ V1_37 = Release(
     counts_image_volumes=True,
     resolves_namespace_selectors=True,
     retries_binds=True,
+    needs_mount_options_declared=True,
+    resizes_by_container=False,
+    stops_at_exceeded_budget=True,
     older_metrics=False,
     gang_scheduling_gate="GenericWorkload",
 )

@@ -26,14 +26,18 @@ NOT_PRE_FILTERED = Status.error(
 )
 
 RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"
+VOLUME_BIND_MOUNT_OPTIONS = "VolumeBindMountOptions"
 USER_NAMESPACES_HOST_NETWORK = "UserNamespacesHostNetworkSupport"
 
 _STATE = "PreFilterNodeDeclaredFeatures"
 _RESTART_ALL = "RestartAllContainers"
 
 
-def required_features(pod: Pod) -> frozenset[str]:
-    """Return the features that a node must declare to run a pod."""
+def required_features(pod: Pod, *, mount_options: bool = True) -> frozenset[str]:
+    """Return the features that a node must declare to run a pod.
+
+    `mount_options` is whether options of bind mounts count.
+    """
     # component-helpers: nodedeclaredfeatures/features. Its other features matter only when a pod is
     # updated or attached to, and none has a version from which on every node has it.
     spec = pod.spec
@@ -45,6 +49,13 @@ def required_features(pod: Pod) -> frozenset[str]:
             for rule in container.restart_policy_rules:
                 if rule.get("action") == _RESTART_ALL:
                     features.add(RESTART_ALL_CONTAINERS)
+    if mount_options and any(
+        mount.bind_mount_options
+        for containers in (spec.containers, spec.init_containers, spec.ephemeral_containers)
+        for container in containers
+        for mount in container.volume_mounts
+    ):
+        features.add(VOLUME_BIND_MOUNT_OPTIONS)
     return frozenset(features)
 
 
@@ -56,11 +67,16 @@ class NodeDeclaredFeatures(Plugin):
 
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
         super().__init__(args, handle)
-        self._enabled = gates_of(handle).enabled("NodeDeclaredFeatures")
+        gates = gates_of(handle)
+        self._enabled = gates.enabled("NodeDeclaredFeatures")
+        self._mount_options = gates.release.needs_mount_options_declared
+
+    def _required(self, pod: Pod) -> frozenset[str]:
+        return required_features(pod, mount_options=self._mount_options)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         """Determine the features that the pod needs; skip if there are none."""
-        required = required_features(pod) if self._enabled else None
+        required = self._required(pod) if self._enabled else None
         if not required:
             return Status.skip()
         state.write(_STATE, required)
@@ -107,7 +123,7 @@ class NodeDeclaredFeatures(Plugin):
 
     def sign_pod(self, pod: Pod) -> Hashable:
         """Sign by the features needed."""
-        return tuple(sorted(required_features(pod)))
+        return tuple(sorted(self._required(pod)))
 
 
 def _after_node_change(pod: Pod, old: Node | None, new: Node) -> QueueingHint:

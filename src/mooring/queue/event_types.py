@@ -53,6 +53,7 @@ class Changes:
         self._requests = RequestOptions(
             use_status_resources=enabled("InPlacePodVerticalScaling"),
             in_place_pod_level_resources=enabled("InPlacePodLevelResourcesVerticalScaling"),
+            by_container=release.resizes_by_container,
         )
         self._claims = enabled("DynamicResourceAllocation")
         self._declared_features = enabled("NodeDeclaredFeatures")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from mooring.api import DeviceClass, decode_as
+from mooring.framework.features import FeatureGates
 from mooring.informers.store import Store
 from mooring.plugins.node_resources.device_classes import BackedResources
 from tests.plugins.cluster import StubHandle
@@ -8,7 +9,7 @@ from tests.plugins.cluster import StubHandle
 
 def test_resources_follow_the_device_classes() -> None:
     store: Store[DeviceClass] = Store()
-    backed = BackedResources(StubHandle({}, {DeviceClass: store}))
+    backed = BackedResources(StubHandle(FeatureGates(), {DeviceClass: store}))
     assert "vendor.io/nic" not in backed
     spec = {"extendedResourceName": "vendor.io/nic"}
     store.add(decode_as({"metadata": {"name": "nics"}, "spec": spec}, DeviceClass))

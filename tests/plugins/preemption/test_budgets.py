@@ -25,12 +25,17 @@ def budget(
     )
 
 
-def split(budgets: list[PodDisruptionBudget], *apps: str, **fields: Any) -> list[str]:
+def split(
+    budgets: list[PodDisruptionBudget],
+    *apps: str,
+    stop_at_exceeded: bool = True,
+    **fields: Any,
+) -> list[str]:
     pods = [
         CLUSTER.pod_info(make_pod(f"p{i}", {"app": app} if app else {}, **fields))
         for i, app in enumerate(apps)
     ]
-    violating, others = Budgets(budgets).split(pods)
+    violating, others = Budgets(budgets, stop_at_exceeded=stop_at_exceeded).split(pods)
     assert sorted([*violating, *others], key=pods.index) == pods
     return [info.pod.name for info in violating]
 
@@ -87,3 +92,10 @@ def test_the_next_split_begins_with_all_disruptions() -> None:
     pods = [CLUSTER.pod_info(make_pod("p", {"app": "web"}))]
     for _ in range(2):
         assert budgets.split(pods) == ([], pods)
+
+
+@pytest.mark.parametrize(("stop", "violating"), [(True, ["p0"]), (False, ["p0", "p1"])])
+def test_an_exceeded_budget_spares_the_next_since_1_37(stop: bool, violating: list[str]) -> None:
+    named = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
+    budgets = [budget(0, WEB), budget(1, named)]
+    assert split(budgets, "web", "db", stop_at_exceeded=stop) == violating

@@ -167,10 +167,12 @@ def namespace_selector(draw: Random) -> Object:
 def image_volumes(draw: Random) -> Object:
     """Return nodes with images, and a pod with volumes that are images."""
     images = [f"registry.example/image-{number}:1" for number in range(6)]
+    # The scheduler takes the size of an image from the first node that has it, so it is one size.
+    sizes = {name: draw.randint(50, 1500) * 1024 * 1024 for name in images}
     cluster = nodes(draw)
     for one in cluster:
         one["status"]["images"] = [
-            {"names": [name], "sizeBytes": draw.randint(50, 1500) * 1024 * 1024}
+            {"names": [name], "sizeBytes": sizes[name]}
             for name in draw.sample(images, draw.randint(0, 5))
         ]
     incoming = pod("incoming")

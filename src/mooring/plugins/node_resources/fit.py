@@ -102,6 +102,7 @@ class Fit(Plugin):
         self._resized = RequestOptions(
             use_status_resources=gates.enabled("InPlacePodVerticalScaling"),
             in_place_pod_level_resources=gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
+            by_container=gates.release.resizes_by_container,
         )
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:

@@ -35,6 +35,7 @@ class PodRequests:
         self._for_balance = RequestOptions(
             use_status_resources=gates.enabled("InPlacePodVerticalScaling"),
             in_place_pod_level_resources=gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
+            by_container=gates.release.resizes_by_container,
             skip_pod_level_resources=no_pod_level,
         )
 

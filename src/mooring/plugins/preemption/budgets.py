@@ -1,6 +1,7 @@
 """Disruption budgets: which victims would violate one.
 
-# kube-scheduler: plugins/defaultpreemption/default_preemption.go (filterPodsWithPDBViolation)
+# kube-scheduler: framework/preemption/util.go (FilterVictimsWithPDBViolation); in 1.36
+# plugins/defaultpreemption/default_preemption.go (filterPodsWithPDBViolation)
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ from mooring.framework.pod_info import PodInfo
 class Budgets:
     """The cluster's PodDisruptionBudgets, with selectors compiled."""
 
-    def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
+    def __init__(
+        self, budgets: Iterable[PodDisruptionBudget], *, stop_at_exceeded: bool = True
+    ) -> None:
+        #: Whether a pod does not count against further budgets once it exceeds one.
+        self._stop_at_exceeded = stop_at_exceeded
         self._by_namespace: dict[str, list[tuple[PodDisruptionBudget, Selector]]] = {}
         for budget in budgets:
             try:
@@ -42,7 +47,7 @@ class Budgets:
         return violating, others
 
     def _use(self, info: PodInfo, used: dict[int, int]) -> bool:
-        """Count the pod against every budget that covers it; return whether one is exceeded."""
+        """Count the pod against the budgets that cover it; return whether one is exceeded."""
         meta = info.pod.metadata
         violates = False
         for budget, selector in self._by_namespace.get(meta.namespace, ()) if meta.labels else ():
@@ -50,4 +55,6 @@ class Budgets:
                 continue
             count = used[id(budget)] = used.get(id(budget), 0) + 1
             violates |= count > budget.status.disruptions_allowed
+            if violates and self._stop_at_exceeded:
+                break
         return violates

@@ -131,7 +131,10 @@ class Evaluator:
         wanted = self._num_candidates(len(rows))
         if self._policy.random_start:
             rows = np.roll(rows, -self._handle.random.randrange(len(rows)))
-        budgets = Budgets(self._handle.lister(PodDisruptionBudget).list())
+        budgets = Budgets(
+            self._handle.lister(PodDisruptionBudget).list(),
+            stop_at_exceeded=self._handle.features.release.stops_at_exceeded_budget,
+        )
         harmless: list[DryRunResult] = []
         violating: list[DryRunResult] = []
         in_vain: list[DryRunResult] = []
