@@ -53,6 +53,23 @@ def test_feature_gates_add_rules_to_roles() -> None:
     assert rules(ApiServer(), "system:kube-scheduler") == []
 
 
+def test_roles_of_an_older_folder_get_the_rules_they_lack() -> None:
+    server = ApiServer()
+    roles = "rbac.authorization.k8s.io/clusterroles"
+    kept = server.cluster.lookup(roles, "", "system:aggregate-to-view")
+    assert kept is not None
+    kept["metadata"]["annotations"] = {"rbac.authorization.kubernetes.io/autoupdate": "false"}
+    fewer = [*kept["rules"]]
+    server.cluster.features = GROUP_GATES
+    bootstrap.fill(server.cluster)
+    role = server.cluster.lookup(roles, "", "system:kube-scheduler")
+    fresh = ApiServer(features=GROUP_GATES).cluster.lookup(roles, "", "system:kube-scheduler")
+    assert role is not None and fresh is not None
+    assert role["rules"] == fresh["rules"]
+    kept = server.cluster.lookup(roles, "", "system:aggregate-to-view")
+    assert kept is not None and kept["rules"] == fewer
+
+
 def test_the_authority_is_published() -> None:
     server = ApiServer()
     server.store.delete("/configmaps", "kube-system/extension-apiserver-authentication")

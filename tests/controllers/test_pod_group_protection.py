@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from mooring.api import Pod
-from mooring.controllers.pod_group_protection import POD_GROUPS, PodGroupProtection
+from mooring.controllers.controlled_kinds import POD_GROUPS
+from mooring.controllers.pod_group_protection import PodGroupProtection
 from tests.apiserver.api_server import GROUP_GATES
 from tests.controllers.still_cluster import StillCluster, still_cluster
 

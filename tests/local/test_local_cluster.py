@@ -254,12 +254,14 @@ async def test_custom_resources_are_served_if_they_are_asked_for(tmp_path: Path)
 POD_GROUPS = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
 
 
-async def test_a_pod_group_is_deleted_when_its_pods_have_ended(tmp_path: Path) -> None:
+def _with_groups(folder: Path) -> ServerSettings:
     gates = server_gates("")
-    server = ServerSettings(
-        kubeconfig=tmp_path / "kubeconfig", enabled=served_versions(gates), features=gates
-    )
-    async with running(tmp_path, server=server, nodes=1, plan=None) as reader:
+    enabled = served_versions(gates)
+    return ServerSettings(kubeconfig=folder / "kubeconfig", enabled=enabled, features=gates)
+
+
+async def test_a_pod_group_is_deleted_when_its_pods_have_ended(tmp_path: Path) -> None:
+    async with running(tmp_path, server=_with_groups(tmp_path), nodes=1, plan=None) as reader:
         group = {
             "apiVersion": "scheduling.k8s.io/v1beta1",
             "kind": "PodGroup",
@@ -275,6 +277,30 @@ async def test_a_pod_group_is_deleted_when_its_pods_have_ended(tmp_path: Path) -
         deleted = await reader.get(f"{POD_GROUPS}/g")
         assert deleted["metadata"]["deletionTimestamp"]
         await reader.client.request("DELETE", f"{PODS}/p")
+        await reader.until(POD_GROUPS, lambda found: found["items"] == [])
+
+
+async def test_a_pod_group_goes_with_its_owner(tmp_path: Path) -> None:
+    async with running(tmp_path, server=_with_groups(tmp_path), nodes=1, plan=None) as reader:
+        workloads = POD_GROUPS.replace("podgroups", "workloads")
+        policy = {"schedulingPolicy": {"basic": {}}}
+        workload = {
+            "apiVersion": "scheduling.k8s.io/v1beta1",
+            "kind": "Workload",
+            "metadata": {"name": "w"},
+            "spec": {"podGroupTemplates": [{"name": "t", **policy}]},
+        }
+        made = await reader.post(workloads, workload)
+        owner = {"apiVersion": made["apiVersion"], "kind": "Workload", "name": "w"}
+        owner["uid"] = made["metadata"]["uid"]
+        group = {
+            "apiVersion": "scheduling.k8s.io/v1beta1",
+            "kind": "PodGroup",
+            "metadata": {"name": "g", "ownerReferences": [owner]},
+            "spec": policy,
+        }
+        await reader.post(POD_GROUPS, group)
+        await reader.client.request("DELETE", f"{workloads}/w")
         await reader.until(POD_GROUPS, lambda found: found["items"] == [])
 
 

@@ -37,6 +37,31 @@ def test_a_cluster_without_nodes_has_none_unless_they_are_asked_for() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("text", "has_nodes", "message"),
+    [
+        pytest.param(
+            f"{TOPOLOGY}=false,{COMPOSITE}=true",
+            True,
+            f"{COMPOSITE} is enabled, but depends on features that are disabled: [{TOPOLOGY}]",
+            id="what is turned off",
+        ),
+        pytest.param(
+            f"{POLICY}=true,{COMPOSITE}=true",
+            False,
+            f"[{COMPOSITE} is enabled, but depends on features that are disabled: "
+            f"[{GROUPS} {TOPOLOGY}], {POLICY} is enabled, but depends on features that are "
+            f"disabled: [{GROUPS}]]",
+            id="what is off in a cluster without nodes",
+        ),
+    ],
+)
+def test_a_gate_without_those_it_needs(text: str, has_nodes: bool, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        server_gates(text, has_nodes=has_nodes)
+    assert str(error.value) == message
+
+
 def test_the_versions_follow_the_gate() -> None:
     assert served_versions(server_gates("")) == (
         "scheduling.k8s.io/v1beta1",

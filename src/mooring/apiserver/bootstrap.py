@@ -23,6 +23,7 @@ Object = dict[str, Any]
 
 _NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 _RBAC = "rbac.authorization.k8s.io"
+_UPDATED = "rbac.authorization.kubernetes.io/autoupdate"
 _PLURALS = {
     "ClusterRole": "clusterroles",
     "ClusterRoleBinding": "clusterrolebindings",
@@ -65,7 +66,7 @@ _CRITICAL = (
 
 
 def fill(cluster: ServerState, authority: bytes = b"") -> None:
-    """Create the initial objects that do not exist yet."""
+    """Create the initial objects that do not exist yet, and complete the rules of roles."""
     for name in _NAMESPACES:
         ensure(cluster, "", "v1", "namespaces", {"metadata": {"name": name}})
     file = resources.files("mooring.apiserver").joinpath("roles.json")
@@ -75,10 +76,12 @@ def fill(cluster: ServerState, authority: bytes = b"") -> None:
             "kubernetes.io/bootstrapping": "rbac-defaults",
             **metadata.get("labels", {}),
         }
-        metadata["annotations"] = {"rbac.authorization.kubernetes.io/autoupdate": "true"}
+        metadata["annotations"] = {_UPDATED: "true"}
         if obj["kind"] == "ClusterRole" and "rules" in obj:
             obj["rules"] += _gated_rules(cluster, metadata["name"])
         ensure(cluster, _RBAC, "v1", _PLURALS[obj["kind"]], obj)
+        if "rules" in obj:
+            _complete_rules(cluster, f"{_RBAC}/{_PLURALS[obj['kind']]}", obj)
     for name, value, description in _CRITICAL:
         priority = {"metadata": {"name": name}, "value": value, "description": description}
         ensure(cluster, "scheduling.k8s.io", "v1", "priorityclasses", priority)
@@ -95,6 +98,19 @@ def fill(cluster: ServerState, authority: bytes = b"") -> None:
         },
     }
     ensure(cluster, "", "v1", "configmaps", trust)
+
+
+def _complete_rules(cluster: ServerState, resource: str, role: Object) -> None:
+    """Add the rules that a role of an older data folder lacks, unless its annotation forbids it."""
+    # kubernetes: pkg/registry/rbac/reconciliation/reconcile_role.go
+    metadata = role["metadata"]
+    there = cluster.lookup(resource, metadata.get("namespace", ""), metadata["name"]) or {}
+    rules = there.get("rules") or []
+    missing = [rule for rule in role["rules"] if rule not in rules]
+    if missing and (there["metadata"].get("annotations") or {}).get(_UPDATED) == "true":
+        changed = {**there, "metadata": dict(there["metadata"]), "rules": [*rules, *missing]}
+        key = key_of(metadata.get("namespace", ""), metadata["name"])
+        cluster.store.put(resource, key, changed)
 
 
 def _gated_rules(cluster: ServerState, role: str) -> list[Object]:

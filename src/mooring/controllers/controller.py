@@ -35,6 +35,8 @@ class ControllerContext(msgspec.Struct, frozen=True):
     informers: InformerFactory
     clock: Clock
     random: random_module.Random = msgspec.field(default_factory=random_module.Random)
+    #: The kinds that the garbage collector watches besides those that every server has.
+    collected: tuple[KindLike, ...] = ()
 
     @property
     def writer(self) -> Writer:

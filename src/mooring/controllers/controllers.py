@@ -5,6 +5,7 @@ from __future__ import annotations
 import random as random_module
 
 from mooring.client.client import Client
+from mooring.client.resources import KindLike
 from mooring.controllers.controller import Controller, ControllerContext
 from mooring.controllers.daemon_set import DaemonSetController
 from mooring.controllers.deployment_controller import DeploymentController
@@ -64,6 +65,7 @@ class Controllers:
         *,
         random: random_module.Random | None = None,
         kinds: tuple[type[Controller], ...] = KINDS,
+        collected: tuple[KindLike, ...] = (),
     ) -> None:
         self._informers = informers
         context = ControllerContext(
@@ -71,6 +73,7 @@ class Controllers:
             informers,
             SystemClock() if clock is None else clock,
             random_module.Random() if random is None else random,
+            collected,
         )
         self._controllers = [kind(context) for kind in kinds]
 

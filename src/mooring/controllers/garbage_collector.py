@@ -79,7 +79,7 @@ class GarbageCollector(Controller):
         self._graph = DependencyGraph()
         self._places = RestMapper(context.client)
         self._custom: dict[str, InformerFactory] = {}
-        for kind in WATCHED:
+        for kind in (*WATCHED, *context.collected):
             resource = find_resource(kind)
             context.informers.informer(kind).add_handler(self._handler(resource))
         context.informers.informer(DEFINITIONS).add_handler(

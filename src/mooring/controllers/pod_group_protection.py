@@ -8,11 +8,9 @@ from collections.abc import Iterable
 
 from mooring.api import CustomResource, Pod
 from mooring.api.scheduling import GROUP_FINALIZER
-from mooring.client.resources import raw_resource
+from mooring.controllers.controlled_kinds import POD_GROUPS
 from mooring.controllers.controller import Controller, ControllerContext, itself
 from mooring.controllers.work_queue import Key
-
-POD_GROUPS = raw_resource("podgroups.v1beta1.scheduling.k8s.io")
 
 _INDEX = "unfinished-scheduling-group"
 

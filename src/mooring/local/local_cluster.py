@@ -15,10 +15,11 @@ from mooring.apiserver.http import RequestUser
 from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.client.client import Client
 from mooring.client.connection import Connection
+from mooring.client.resources import Resource
 from mooring.client.transports import make_transport
+from mooring.controllers.controlled_kinds import COMPOSITE_POD_GROUPS, POD_GROUPS, WORKLOADS
 from mooring.controllers.controller import Controller
 from mooring.controllers.controllers import GROUP_KINDS, KINDS, SCHEDULING_KINDS
-from mooring.controllers.pod_group_protection import POD_GROUPS
 from mooring.kubelet.image_contents import ImageContents
 from mooring.local.custom_definitions import SETS, definitions, sets_for
 from mooring.local.local_scheduler import LocalScheduler, Plan
@@ -86,12 +87,14 @@ class LocalCluster:
         admin = Client(LocalTransport(server.api, _ADMIN), clock=clock)
         sets = {*settings.custom_sets, *_sets_of(settings.plan)}
         await seed(server.cluster, admin, (*_definitions(sets), *settings.objects))
+        groups = _served_groups(server)
         workers = Workers(
             server,
             clock,
             nodes=settings.nodes,
             images=settings.images,
-            controllers=_controllers(server, sets),
+            controllers=_controllers(groups, sets),
+            collected=groups,
             progress=self._progress,
         )
         parts.push_async_callback(workers.close)
@@ -122,13 +125,23 @@ class LocalCluster:
         await self._parts.aclose()
 
 
-def _controllers(server: ApiServer, sets: Collection[str]) -> tuple[type[Controller], ...]:
+def _served_groups(server: ApiServer) -> tuple[Resource, ...]:
+    """Return the resources of pod groups that the cluster serves."""
+    catalogue = server.cluster.catalogue
+    return tuple(
+        one
+        for one in (POD_GROUPS, COMPOSITE_POD_GROUPS, WORKLOADS)
+        if catalogue.get(one.group, one.version, one.plural) is not None
+    )
+
+
+def _controllers(
+    groups: Collection[Resource], sets: Collection[str]
+) -> tuple[type[Controller], ...]:
     """Return the controllers whose resources the cluster serves."""
-    catalogue, group = server.cluster.catalogue, POD_GROUPS
-    has_groups = catalogue.get(group.group, group.version, group.plural) is not None
     return (
         *KINDS,
-        *(GROUP_KINDS if has_groups else ()),
+        *(GROUP_KINDS if POD_GROUPS in groups else ()),
         *(SCHEDULING_KINDS if "scheduling" in sets else ()),
     )
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mooring.api.field_errors import aggregate
+from mooring.api.go_format import go_text
+from mooring.errors import ConfigError
 from mooring.framework.features import FeatureGates
 from mooring.framework.releases import DEFAULT_VERSION, EffectiveVersion
 
@@ -31,10 +34,21 @@ _TRUE = ("1", "t", "T", "true", "TRUE", "True")
 def server_gates(text: str, *, has_nodes: bool = True) -> frozenset[str]:
     """Return the gates that are on in the API server, given the value of `--feature-gates`.
 
+    Raise ConfigError if it turns a gate on and one that this gate needs off.
+
     >>> sorted(server_gates("TopologyAwareWorkloadScheduling=false"))
     ['GenericWorkload', 'PodGroupPreemptionPolicy']
     """
-    return frozenset(_on(_completed(text, frozenset(ON), has_nodes=has_nodes)))
+    on = frozenset(_on(_completed(text, frozenset(ON), has_nodes=has_nodes)))
+    # component-base: featuregate/feature_gate.go
+    problems = [
+        f"{gate} is enabled, but depends on features that are disabled: {go_text(missing)}"
+        for gate, needs in sorted(ON.items())
+        if gate in on and (missing := [one for one in needs if one not in on])
+    ]
+    if problems:
+        raise ConfigError(aggregate(problems))
+    return on
 
 
 def scheduler_gates(

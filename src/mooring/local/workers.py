@@ -14,6 +14,7 @@ from mooring.apiserver.http import RequestUser
 from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.apiserver.resource_store import StoreEvent
 from mooring.client.client import Client
+from mooring.client.resources import KindLike
 from mooring.controllers.controller import Controller
 from mooring.controllers.controllers import KINDS, Controllers
 from mooring.informers.factory import InformerFactory
@@ -48,6 +49,7 @@ class Workers:
         nodes: int,
         images: ImageContents | None = None,
         controllers: tuple[type[Controller], ...] = KINDS,
+        collected: tuple[KindLike, ...] = (),
         progress: Callable[[str], None] | None = None,
     ) -> None:
         self._server = server
@@ -55,6 +57,7 @@ class Workers:
         self._count = nodes
         self._images = images or ImageContents()
         self._kinds = controllers
+        self._collected = collected
         self._progress = progress
         self._parts = AsyncExitStack()
         self._starting: asyncio.Task[None] | None = None
@@ -78,7 +81,9 @@ class Workers:
         kubelet = self._client("kubelet", "system:node")
         # Controllers and kubelets need all pods, including finished ones.
         informers = InformerFactory(manager, clock=self._clock, selections={})
-        controllers = Controllers(manager, informers, self._clock, kinds=self._kinds)
+        controllers = Controllers(
+            manager, informers, self._clock, kinds=self._kinds, collected=self._collected
+        )
         containers = ContainerSettings(self._server.url, self._images)
         nodes = FakeNodes(
             kubelet,
