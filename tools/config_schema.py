@@ -1,18 +1,19 @@
 """Write a table of the older configuration versions' fields, from the published Go types.
 
-Usage: python tools/config_schema.py [MODULE_CACHE] > src/mooring/config/convert/schema_table.py
+Usage: python -m tools.config_schema > src/mooring/config/convert/schema_table.py
        ruff format src/mooring/config/convert/schema_table.py
 
-The module cache must hold the modules of `SOURCES` (`go mod download k8s.io/kube-scheduler@v0.28.0`
-and so on). Only facts are taken: names of types and fields, and the kinds of their values.
+Needs Go, which downloads the modules of `SOURCES`: those of the last release that had each version.
+Only facts are taken: names of types and fields, and the kinds of their values.
 """
 
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
+
+from tools.go_modules import downloaded
 
 # The last published module that has the version, and the modules of types that it uses.
 SOURCES = {
@@ -119,20 +120,21 @@ def reachable(types: dict[str, dict[str, str]], roots: list[str]) -> list[str]:
     return order
 
 
-def main(argv: list[str]) -> int:
+def folder_of(source: str) -> Path:
+    """Return the folder of a source, which is `module@version/path`."""
+    module, _, path = source.partition("/")
+    name, _, version = module.partition("@")
+    return downloaded(f"k8s.io/{name}", version) / path
+
+
+def main() -> int:
     """Print the table module."""
-    if argv:
-        cache = argv[0]
-    else:
-        cache = subprocess.run(
-            ["go", "env", "GOMODCACHE"], check=True, capture_output=True, text=True
-        ).stdout.strip()
     sys.stdout.write(HEADER)
     for version, folders in SOURCES.items():
         texts = [
             path.read_text(encoding="utf-8")
             for folder in folders
-            for path in sorted((Path(cache) / "k8s.io" / folder).glob("types*.go"))
+            for path in sorted(folder_of(folder).glob("types*.go"))
         ]
         types = read_types(texts)
         args = sorted(name for name in types if name.endswith("Args"))
@@ -155,4 +157,4 @@ def main(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

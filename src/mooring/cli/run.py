@@ -1,7 +1,7 @@
 """`mooring run`: run as a scheduler, with kube-scheduler's flags.
 
 `mooring-kube-scheduler` is the same command without the subcommand, for images and manifests that
-expect kube-scheduler. Like kube-scheduler 1.36, it reads only configuration files of version v1.
+expect kube-scheduler. Like kube-scheduler 1.37, it reads only configuration files of version v1.
 `mooring run` reads the older versions too.
 """
 
