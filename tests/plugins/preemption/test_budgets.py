@@ -99,3 +99,16 @@ def test_an_exceeded_budget_spares_the_next_since_1_37(stop: bool, violating: li
     named = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
     budgets = [budget(0, WEB), budget(1, named)]
     assert split(budgets, "web", "db", stop_at_exceeded=stop) == violating
+
+
+def test_budgets_are_taken_by_name() -> None:
+    named = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
+    first = make(
+        PodDisruptionBudget,
+        "a",
+        "default",
+        spec={"selector": WEB},
+        status={"disruptionsAllowed": 0},
+    )
+    for budgets in ([first, budget(1, named)], [budget(1, named), first]):
+        assert split(budgets, "web", "db") == ["p0"]

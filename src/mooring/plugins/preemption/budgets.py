@@ -23,7 +23,8 @@ class Budgets:
         #: Whether a pod does not count against further budgets once it exceeds one.
         self._stop_at_exceeded = stop_at_exceeded
         self._by_namespace: dict[str, list[tuple[PodDisruptionBudget, Selector]]] = {}
-        for budget in budgets:
+        # By name, so that the same victims are chosen each time; kube-scheduler uses any order.
+        for budget in sorted(budgets, key=lambda one: one.metadata.name):
             try:
                 selector = Selector.from_label_selector(budget.spec.selector)
             except ObjectError:
