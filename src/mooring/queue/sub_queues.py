@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import count
 from typing import Any
 
@@ -13,6 +13,7 @@ from mooring.observe.logs import verbose, vlog
 from mooring.observe.metrics import Metrics
 from mooring.queue.backoff_queue import BackoffQueue
 from mooring.queue.pod_heap import PodHeap
+from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import Place, QueuedPodInfo
 from mooring.queue.unschedulable import UnschedulablePods
 
@@ -49,6 +50,8 @@ class SubQueues:
 
         tickets = count()
         self._pods: dict[str, QueuedPodInfo] = {}
+        #: The pod groups among them.
+        self._groups: dict[str, QueuedPodGroupInfo] = {}
         self.active = PodHeap(sort_key, tickets)
         self.backoff = BackoffQueue(
             sort_key, tickets, initial=initial_backoff, maximum=max_backoff, pop_early=pop_early
@@ -61,6 +64,10 @@ class SubQueues:
     def get(self, key: str) -> QueuedPodInfo | None:
         """Return a pod by "namespace/name", or None."""
         return self._pods.get(key)
+
+    def groups(self) -> Collection[QueuedPodGroupInfo]:
+        """Return the pod groups of all parts."""
+        return self._groups.values()
 
     def among(self, place: Place) -> list[QueuedPodInfo]:
         """Return the pods of one part, in no order."""
@@ -76,7 +83,7 @@ class SubQueues:
             return
         self.settle(info, place)
         if self._metrics is not None:
-            self._metrics.queue_incoming_pods[_QUEUE[place], event].inc()
+            self._metrics.queue_incoming_pods[_QUEUE[place], event].inc(info.size)
         if verbose(log, 5) and (place is not Place.UNSCHEDULABLE or info.is_gated):
             message = _GATED if info.is_gated else _MOVED
             vlog(log, 5, message, pod=info.pod, event=event, queue=place.value)
@@ -87,6 +94,8 @@ class SubQueues:
             self.take_out(info)
         info.place = place
         self._pods[info.key] = info
+        if isinstance(info, QueuedPodGroupInfo):
+            self._groups[info.key] = info
         if place is Place.ACTIVE:
             self.active.push(info)
         elif place is Place.BACKOFF:
@@ -97,7 +106,7 @@ class SubQueues:
     def take_out(self, info: QueuedPodInfo) -> None:
         """Remove a pod from the part it is in."""
         place, info.place = info.place, None
-        del self._pods[info.key]
+        self._drop(info)
         if place is Place.ACTIVE:
             self.active.remove(info)
         elif place is Place.BACKOFF:
@@ -126,8 +135,9 @@ class SubQueues:
     def count_rejectors(self, info: QueuedPodInfo, change: int) -> None:
         """Add `change` to the number of unschedulable pods of every plugin that refused a pod."""
         if self._metrics is not None:
-            for plugin in info.rejectors:
-                self._metrics.unschedulable_pods[plugin, info.profile].inc(change)
+            for one in info.each():
+                for plugin in one.rejectors:
+                    self._metrics.unschedulable_pods[plugin, one.profile].inc(change)
 
     def validate(self) -> None:
         """Check that every pod is in exactly one part, and that each part is valid."""
@@ -144,16 +154,36 @@ class SubQueues:
             assert self._pods.get(info.key) is info, f"{info} is unknown"
             assert not info.is_gated or place is Place.UNSCHEDULABLE, f"{info} is gated"
         assert len(self._pods) == len(found), "a pod is lost"
+        groups = [info for info in self._pods.values() if info.is_group]
+        assert sorted(self._groups) == sorted(info.key for info in groups), "a group is lost"
 
     def _popped(self, info: QueuedPodInfo | None) -> QueuedPodInfo | None:
         if info is not None:
             info.place = None
-            del self._pods[info.key]
+            self._drop(info)
         return info
+
+    def _drop(self, info: QueuedPodInfo) -> None:
+        del self._pods[info.key]
+        if info.is_group:
+            del self._groups[info.key]
 
     def _show_sizes(self, metrics: Metrics) -> None:
         pending, unschedulable = metrics.pending_pods, self.unschedulable
-        pending[labels.ACTIVE].set_function(lambda: len(self.active))
-        pending[labels.BACKOFF].set_function(lambda: len(self.backoff))
-        pending[labels.GATED].set_function(lambda: unschedulable.gated)
-        pending[labels.UNSCHEDULABLE].set_function(lambda: len(unschedulable) - unschedulable.gated)
+
+        def more(place: Place, *, gated: bool = False) -> int:
+            """Return how many pods there are in addition to one for each entry."""
+            return sum(
+                group.size - 1
+                for group in self._groups.values()
+                if group.place is place and group.is_gated == gated
+            )
+
+        pending[labels.ACTIVE].set_function(lambda: len(self.active) + more(Place.ACTIVE))
+        pending[labels.BACKOFF].set_function(lambda: len(self.backoff) + more(Place.BACKOFF))
+        pending[labels.GATED].set_function(
+            lambda: unschedulable.gated + more(Place.UNSCHEDULABLE, gated=True)
+        )
+        pending[labels.UNSCHEDULABLE].set_function(
+            lambda: len(unschedulable) - unschedulable.gated + more(Place.UNSCHEDULABLE)
+        )
