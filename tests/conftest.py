@@ -29,8 +29,8 @@ __all__ = [
     "private_control_plane",
 ]
 
-# Suites of their own: `make behave`, `make kubectl-judge`.
-collect_ignore = ["behaviour", "kubectl"]
+# Suites of their own: `make behave`, `make groups`, `make kubectl-judge`.
+collect_ignore = ["behaviour", "groups", "kubectl"]
 
 # A busy machine is no failure, so no example has a deadline. CI replays the same examples on
 # every run; a developer's run explores new ones.

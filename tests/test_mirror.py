@@ -23,7 +23,6 @@ DECLARATIONS = {
     "config/convert/policy_names.py": "tables; test_policy.py converts each name",
     "config/convert/removed.py": "tables; the tests of each version refuse what is in them",
     "config/convert/schema_table.py": "a generated table; tests/tools compares it with the source",
-    "framework/queued.py": "the fields of a queued pod that a plugin sees",
     "typing.py": "aliases of array types",
 }
 
@@ -32,6 +31,7 @@ PROTOCOLS = {
     "framework/extender.py": "extenders/http_extender.py implements it",
     "framework/handle.py": "cycle/profile_handle.py implements it",
     "framework/listers.py": "informers/store.py implements it",
+    "framework/placements.py": "scheduler/pod_group_placing.py implements it",
 }
 
 #: Tests of a room as a whole, or of several of its modules at once.

@@ -93,7 +93,7 @@ def private_names(text: str) -> set[str]:
 
 def test_tests_read_no_private_attribute() -> None:
     tests = ROOT / "tests"
-    copies = (tests / "behaviour", tests / "kubectl")
+    copies = (tests / "behaviour", tests / "groups", tests / "kubectl")
     found = {
         path.relative_to(tests).as_posix(): names
         for path in sorted(tests.rglob("*.py"))

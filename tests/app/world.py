@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.api import Node, Pod
+from mooring.api import Node, Pod, WorkloadPodGroup, decode_as
 from mooring.config.load import default_config, load_config_data
 from mooring.errors import ApiError
 from mooring.framework.features import FeatureGates
@@ -47,8 +47,9 @@ class Informers:
 class Client:
     """A client that records writes, and shows them to the informers unless they lag behind."""
 
-    def __init__(self, pods: Store[Pod]) -> None:
+    def __init__(self, pods: Store[Pod], groups: Store[WorkloadPodGroup]) -> None:
         self._pods = pods
+        self.groups = groups
         self.writes: list[tuple[Any, ...]] = []
         self.lags = False
         #: Called with every write before it is made; may raise.
@@ -56,9 +57,11 @@ class Client:
 
     async def patch(
         self, kind: Any, name: str, namespace: str, patch: Any, *, subresource: str = ""
-    ) -> Pod:
+    ) -> Any:
         await asyncio.sleep(0)
         self.trouble("patch")
+        if kind is WorkloadPodGroup:
+            return self._patch_group(name, namespace, patch)
         pod = self._pods.get(name, namespace)
         if pod is None:
             raise ApiError(404, f'pods "{name}" not found', reason="NotFound")
@@ -70,6 +73,28 @@ class Client:
             self.writes.append((name, "nominated", nominated))
             pod = replace(pod, status=replace(pod.status, nominated_node_name=nominated or ""))
         return self._show(pod)
+
+    def _patch_group(self, name: str, namespace: str, patch: Any) -> WorkloadPodGroup:
+        group = self.groups.get(name, namespace)
+        if group is None:
+            raise ApiError(404, f'podgroups "{name}" not found', reason="NotFound")
+        (condition,) = patch["status"]["conditions"]
+        self.writes.append((name, condition["reason"], condition["message"]))
+        status = decode_as({"conditions": [condition]}, type(group.status))
+        version = str(int(group.metadata.resource_version or 0) + 1)
+        meta = replace(group.metadata, resource_version=version)
+        group = replace(group, metadata=meta, status=status)
+        if not self.lags:
+            self.groups.add(group)
+        return group
+
+    async def delete(self, kind: Any, name: str, namespace: str, *, uid: str) -> None:
+        await asyncio.sleep(0)
+        self.trouble("delete")
+        pod = self._pods.get(name, namespace)
+        assert pod is not None
+        self.writes.append((name, "deleted"))
+        self._pods.delete(name, namespace)
 
     async def bind(self, pod: Pod, node_name: str) -> None:
         await asyncio.sleep(0)
@@ -110,7 +135,8 @@ class World:
         self.informers = Informers()
         self.pods: Store[Pod] = self.informers.lister(Pod)
         self.nodes: Store[Node] = self.informers.lister(Node)
-        self.client = Client(self.pods)
+        self.groups: Store[WorkloadPodGroup] = self.informers.lister(WorkloadPodGroup)
+        self.client = Client(self.pods, self.groups)
         self.events = Events()
         registry, features = default_registry(plugins), FeatureGates(gates or {})
         config = (

@@ -22,19 +22,24 @@ POINTS = {
     "TaintToleration": "filter preScore score",
     "NodeAffinity": "preFilter filter preScore score",
     "NodePorts": "preFilter filter",
-    "NodeResourcesFit": "preFilter filter preScore score",
+    "NodeResourcesFit": "preFilter filter preScore score placementScore",
     "VolumeRestrictions": "preFilter filter",
     "NodeVolumeLimits": "preFilter filter",
     "VolumeBinding": "preFilter filter reserve preBind preScore score",
     "VolumeZone": "preFilter filter",
     "PodTopologySpread": "preFilter filter preScore score",
     "InterPodAffinity": "preFilter filter preScore score",
-    "DynamicResources": "preEnqueue preFilter filter postFilter score reserve preBind",
-    "DefaultPreemption": "postFilter preEnqueue",
+    "DynamicResources": (
+        "preEnqueue preFilter filter postFilter score reserve preBind podGroupPostFilter"
+    ),
+    "DefaultPreemption": "postFilter preEnqueue podGroupPostFilter",
     "NodeResourcesBalancedAllocation": "preScore score",
     "ImageLocality": "score",
     "DefaultBinder": "bind",
     "NodeDeclaredFeatures": "preFilter filter",
+    "GangScheduling": "preEnqueue permit",
+    "TopologyPlacementGenerator": "placementGenerate",
+    "PodGroupPodsCount": "placementScore",
 }
 
 

@@ -60,8 +60,7 @@ def test_a_recorded_configuration_runs_the_same_plugins(scenario: Any, expected:
         for point in CONFIGURABLE_POINTS
         if profile.points[point]
     }
-    # PlacementScore is an alpha point that Mooring does not run.
-    assert plugins == {k: v for k, v in expected["plugins"].items() if k != "placementScore"}
+    assert plugins == expected["plugins"]
     assert dict(profile.points[Point.SCORE]) == expected.get("scoreWeights", {})
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mooring.config import default_config
-from mooring.errors import ConfigErrors
 from mooring.framework.features import FeatureGates
+from mooring.framework.points import Point
 from tests.config.loading import (
     REGISTRY,
     errors_of,
@@ -54,28 +54,15 @@ def test_without_a_registry_any_plugin_may_be_named() -> None:
     assert result.config.profiles[0].plugin_config[0].args == {"a": 1}
 
 
-@pytest.mark.parametrize("key", ["placementGenerate", "placementScore"])
-def test_placement_points_are_not_supported_yet(key: str) -> None:
+@pytest.mark.parametrize("key", ["placementGenerate", "placementScore", "podGroupPostFilter"])
+def test_the_points_of_pod_groups_take_plugin_sets_as_the_others_do(key: str) -> None:
     assert load(f"profiles: [{{plugins: {{{key}: {{disabled: [{{name: '*'}}]}}}}}}]\n").profiles
     (error,) = errors_of(f"profiles: [{{plugins: {{{key}: {{enabled: [{{name: X}}]}}}}}}]\n")
-    assert error.endswith(f"the extension point {key} is not supported yet")
+    assert 'plugin "X" is not registered' in error
 
 
-@pytest.mark.parametrize(
-    "name", ["GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"]
-)
-def test_pod_group_plugins_are_not_supported_yet(name: str) -> None:
-    (error,) = errors_of(
-        f"profiles: [{{plugins: {{multiPoint: {{enabled: [{{name: {name}}}]}}}}}}]"
-    )
-    assert error.endswith(f'the plugin "{name}" is not supported yet')
-
-
-def test_a_gate_that_enables_a_pod_group_plugin_is_not_supported_yet() -> None:
+def test_the_gate_of_pod_groups_adds_their_plugins_to_the_default_profile() -> None:
     gates = FeatureGates.from_text("GenericWorkload=true")
-    (error,) = errors_of("", feature_gates=gates)
-    assert (
-        'the plugin "GangScheduling", which a feature gate enables, is not supported yet' in error
-    )
-    with pytest.raises(ConfigErrors, match="not supported yet"):
-        default_config(registry=REGISTRY, feature_gates=gates)
+    (profile,) = default_config(registry=REGISTRY, feature_gates=gates).profiles
+    assert profile.names(Point.PERMIT) == ("GangScheduling",)
+    assert profile.names(Point.POD_GROUP_POST_FILTER) == ("DynamicResources", "DefaultPreemption")

@@ -19,6 +19,7 @@ from mooring.api import (
     resource,
     seccomp_profile,
     storage,
+    workload_pod_group,
     workloads,
 )
 from mooring.api.custom_resource import CustomResource
@@ -35,7 +36,8 @@ class Kind(msgspec.Struct, frozen=True):
     plural: str
     namespaced: bool
     struct: type[TypedObject]
-    #: Whether a CustomResourceDefinition defines it: a server may not serve it.
+    #: Whether a server may not serve it: a CustomResourceDefinition defines it, or a feature gate
+    #: of the server.
     custom: bool = False
     #: Whether a server of a supported release may not serve it: it is new, or not enabled.
     optional: bool = False
@@ -97,6 +99,7 @@ KINDS: tuple[Kind, ...] = (
     _kind(resource.DeviceClass, "deviceclasses", namespaced=False),
     _kind(events.Event, "events"),
     _kind(events.Lease, "leases"),
+    _kind(workload_pod_group.WorkloadPodGroup, "podgroups", custom=True),
     _kind(pod_group.PodGroup, "podgroups", custom=True),
     _kind(elastic_quota.ElasticQuota, "elasticquotas", custom=True),
     _kind(
@@ -110,7 +113,7 @@ KINDS: tuple[Kind, ...] = (
     _kind(seccomp_profile.SeccompProfile, "seccompprofiles", custom=True),
 )
 
-#: The kinds by name; names are unique in the table.
+#: The kinds by name; of two kinds with one name (PodGroup), the last in the table.
 BY_KIND: dict[str, Kind] = {kind.kind: kind for kind in KINDS}
 
 #: The kinds by Struct.

@@ -141,7 +141,7 @@ class StatusWriter:
                 if failure is not None:
                     writing.done.set()
                     writing.idle.set()
-                    if not _is_passing(failure):
+                    if not is_passing(failure):
                         return
                     await self._clock.sleep(wait)
                     wait = min(wait * 2, LONGEST_WAIT)
@@ -208,7 +208,7 @@ class StatusWriter:
         return {"metadata": {"uid": pod.metadata.uid}, "status": status}
 
 
-def _is_passing(error: ApiError) -> bool:
+def is_passing(error: ApiError) -> bool:
     """Return whether the same write may succeed later."""
     return error.status == 0 or error.status >= 500 or error.status in (409, 429)
 

@@ -21,6 +21,7 @@ from mooring.errors import MooringError
 from mooring.framework.columns import Columns
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes, Rows
+from mooring.framework.pod_groups import PodGroups
 from mooring.framework.pod_info import PodInfo, PodInfos, counts_alike
 from mooring.observe.series import Gauge
 
@@ -35,8 +36,10 @@ class Cache:
     Pods on a node without a Node object are remembered and counted when the node is added.
     """
 
-    def __init__(self, pod_infos: PodInfos) -> None:
+    def __init__(self, pod_infos: PodInfos, pod_groups: PodGroups | None = None) -> None:
+        """Make an empty cache; it records in `pod_groups` which pods of groups have a node."""
         self._pod_infos = pod_infos
+        self._pod_groups = pod_groups
         self._columns = Columns()
         self._images = ImageStates(self._columns)
         self._index = PodIndex()
@@ -154,6 +157,14 @@ class Cache:
             raise CacheError(f"pod {uid} was not assumed, so can't be forgotten")
         self._take_out(self._pods[uid])
 
+    def lift_pod(self, info: PodInfo) -> None:
+        """Count a pod off its node for a trial; it stays known, and `lower_pod` ends the trial."""
+        self._count_out(info)
+
+    def lower_pod(self, info: PodInfo) -> None:
+        """Count a pod on its node again that `lift_pod` has counted off."""
+        self._count_in(info)
+
     def is_assumed(self, uid: str) -> bool:
         """Return whether a pod is assumed and not yet confirmed."""
         return uid in self._assumed
@@ -179,6 +190,8 @@ class Cache:
 
     def _put_in(self, info: PodInfo) -> None:
         self._pods[info.uid] = info
+        if self._pod_groups is not None and info.pod.spec.scheduling_group is not None:
+            self._pod_groups.place(info)
         if info.pod.spec.node_name in self._columns.rows:
             self._count_in(info)
         else:
@@ -187,6 +200,8 @@ class Cache:
     def _take_out(self, info: PodInfo) -> None:
         del self._pods[info.uid]
         self._assumed.discard(info.uid)
+        if self._pod_groups is not None and info.pod.spec.scheduling_group is not None:
+            self._pod_groups.displace(info)
         name = info.pod.spec.node_name
         if name in self._columns.rows:
             self._count_out(info)

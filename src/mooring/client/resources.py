@@ -24,8 +24,8 @@ class Resource(msgspec.Struct, frozen=True):
     version: str
     plural: str
     struct: type[KubeObject]
-    #: Whether it has a Struct although a CustomResourceDefinition defines it: a server may not
-    #: serve it, and then it has no objects.
+    #: Whether it has a Struct although a server may not serve it, because a
+    #: CustomResourceDefinition or a feature gate defines it; then it has no objects.
     custom: bool = False
     #: Whether a server of a supported release may not serve it; then it has no objects.
     optional: bool = False

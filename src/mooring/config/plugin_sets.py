@@ -21,12 +21,6 @@ PointPlan = dict[Point, tuple[tuple[str, int], ...]]
 
 MAX_TOTAL_SCORE = 2**63 - 1
 
-#: Plugins that kube-scheduler has and Mooring does not.
-UNSUPPORTED_PLUGINS = frozenset(
-    {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
-)
-UNSUPPORTED_KEYS = frozenset({"placementGenerate", "placementScore", "podGroupPostFilter"})
-
 #: The plugin that orders the queue by default.
 DEFAULT_QUEUE_SORT = "PrioritySort"
 
@@ -86,12 +80,17 @@ def expand_profile(
     errors: list[FieldError] = []
     plan: PointPlan = {}
     for point in CONFIGURABLE_POINTS:
+        if point is Point.POD_GROUP_POST_FILTER and plugins.pod_group_post_filter is None:
+            # The emulated release does not have the point.
+            plan[point] = ()
+            continue
         here = _explicit(plugins.at(point.key), point, points_of, errors)
         if plugins.multi_point.enabled:
             here = _expand(here, plugins, point, points_of, errors)
         plan[point] = tuple((name, 0) for name in here)
-    weights = _score_weights(plugins, points_of, errors)
-    plan[Point.SCORE] = tuple((name, weights.get(name, 1)) for name, _ in plan[Point.SCORE])
+    for point in (Point.SCORE, Point.PLACEMENT_SCORE):
+        weights = _score_weights(plugins, point, points_of, errors)
+        plan[point] = tuple((name, weights.get(name, 1)) for name, _ in plan[point])
     name = profile.scheduler_name or ""
     if len(plan[Point.QUEUE_SORT]) != 1:
         text = (
@@ -181,19 +180,22 @@ def _expand(
 
 
 def _score_weights(
-    plugins: Plugins, points_of: Mapping[str, frozenset[Point]], errors: list[FieldError]
+    plugins: Plugins,
+    point: Point,
+    points_of: Mapping[str, frozenset[Point]],
+    errors: list[FieldError],
 ) -> dict[str, int]:
     weights: dict[str, int] = {}
     total = 0
-    for plugin in (*plugins.score.enabled, *plugins.multi_point.enabled):
-        if Point.SCORE not in points_of.get(plugin.name, ()) or plugin.name in weights:
+    for plugin in (*plugins.at(point.key).enabled, *plugins.multi_point.enabled):
+        if point not in points_of.get(plugin.name, ()) or plugin.name in weights:
             continue
         weights[plugin.name] = plugin.weight or 1
         score = weights[plugin.name] * MAX_NODE_SCORE
         # In Go, the remaining score overflows after a negative weight, so any further plugin fails.
         if total < 0 or score > MAX_TOTAL_SCORE - total:
-            text = "score plugins: total score of Score plugins could overflow"
-            errors.append(FieldError("score", text))
+            text = f"score plugins: total score of {point.label} plugins could overflow"
+            errors.append(FieldError(point.key, text))
             break
         total += score
     return weights

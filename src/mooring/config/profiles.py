@@ -13,8 +13,6 @@ from mooring.config.config_problems import Problems
 from mooring.config.decode import Decoder, suggest
 from mooring.config.plugin_args import args_type, build_args
 from mooring.config.plugin_sets import (
-    UNSUPPORTED_KEYS,
-    UNSUPPORTED_PLUGINS,
     PointPlan,
     enabled_names,
     expand_profile,
@@ -26,8 +24,6 @@ from mooring.config.validate import REMOVED_PLUGINS
 from mooring.framework.points import Point
 from mooring.framework.releases import Release
 from mooring.registry import PointsByName, Registry
-
-NOT_SUPPORTED_YET = "not supported yet"
 
 _HOW_TO_REGISTER = (
     "register it with --plugin FILE.py:Class, with a package that has the entry point group "
@@ -69,24 +65,10 @@ def _unusable(
     for key, plugin_set in given.sets():
         for index, plugin in enumerate(plugin_set.enabled):
             where = f"{path}.plugins.{key}.enabled[{index}].name"
-            if key in UNSUPPORTED_KEYS:
-                errors.append(
-                    FieldError(where, f"the extension point {key} is {NOT_SUPPORTED_YET}")
-                )
-            elif plugin.name in UNSUPPORTED_PLUGINS:
-                text = f'the plugin "{plugin.name}" is {NOT_SUPPORTED_YET}'
-                errors.append(FieldError(where, text))
-            elif plugin.name not in points_of and plugin.name not in REMOVED_PLUGINS:
+            if plugin.name not in points_of and plugin.name not in REMOVED_PLUGINS:
                 hint = suggest(plugin.name, list(points_of))
                 text = f'plugin "{plugin.name}" is not registered{hint or ";"} {_HOW_TO_REGISTER}'
                 errors.append(FieldError(where, text))
-    merged = profile.plugins or Plugins()
-    for plugin in merged.multi_point.enabled:
-        if plugin.name in UNSUPPORTED_PLUGINS and not errors:
-            text = (
-                f'the plugin "{plugin.name}", which a feature gate enables, is {NOT_SUPPORTED_YET}'
-            )
-            errors.append(FieldError(path, text))
     return errors
 
 

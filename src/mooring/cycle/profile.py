@@ -71,6 +71,15 @@ class ScoreStep(msgspec.Struct, frozen=True):
     normalizes_with_nodes: bool
 
 
+class PlacementScoreStep(msgspec.Struct, frozen=True):
+    """One PlacementScore plugin: its method, its normalisation and its weight."""
+
+    name: str
+    weight: int
+    score: Call | None
+    normalize: Call | None
+
+
 class Profile:
     """The plugin instances of one scheduler name, and what to call at every point, in order.
 
@@ -121,6 +130,24 @@ class Profile:
                 _normalizes_with_nodes(plugin),
             )
             for plugin, weight in self._at(Point.SCORE, "score", "score_nodes")
+        )
+        self.placement_generate = self._steps(Point.PLACEMENT_GENERATE, "generate_placements")
+        self.placement_feasible = tuple(
+            Step(plugin.name, call, self._evaluations(plugin, Point.PLACEMENT_FEASIBLE))
+            for plugin in self.plugins.values()
+            if (call := _method(plugin, "placement_feasible")) is not None
+        )
+        self.placement_score = tuple(
+            PlacementScoreStep(
+                plugin.name,
+                weight,
+                _method(plugin, "score_placement"),
+                _method(plugin, "normalize_placement_scores"),
+            )
+            for plugin, weight in self._at(Point.PLACEMENT_SCORE, "score_placement")
+        )
+        self.pod_group_post_filter = self._steps(
+            Point.POD_GROUP_POST_FILTER, "pod_group_post_filter"
         )
         self.reserve = self._steps(Point.RESERVE, "reserve", optional=True)
         self.unreserve = self._steps(Point.RESERVE, "unreserve", optional=True)[::-1]

@@ -36,6 +36,7 @@ from mooring.framework.listers import Lister
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin_errors import error_text, raise_if_external
+from mooring.framework.pod_groups import PodGroups
 from mooring.framework.pod_info import PodInfo, PodInfos
 from mooring.framework.preemption import PreemptionPolicy, Preemptor
 from mooring.framework.state import CycleState
@@ -91,6 +92,7 @@ class SharedState(msgspec.Struct, frozen=True):
     activate: Callable[[Iterable[Pod]], None]
     spawn: Callable[[Coroutine[Any, Any, None], Pod], None]
     every: Callable[[float, Callable[[], Coroutine[Any, Any, None]]], None]
+    pod_groups: PodGroups = msgspec.field(default_factory=PodGroups)
     #: By default, a new set of metrics that is not exported.
     metrics: Metrics = msgspec.field(default_factory=Metrics)
     #: What plugins share across profiles, by key (Handle.shared).
@@ -130,6 +132,7 @@ class ProfileHandle:
         self.http = shared.http
         self.nominator = shared.nominator
         self.extenders = shared.extenders
+        self.pod_groups = shared.pod_groups
         self.metrics = shared.metrics
         self._shared = shared
         self._signer: PodSigner | None = None

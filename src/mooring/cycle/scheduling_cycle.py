@@ -104,19 +104,27 @@ class Cycle:
         )
 
     async def run(
-        self, pod: Pod, state: CycleState | None = None, *, examine: bool = False
+        self,
+        pod: Pod,
+        state: CycleState | None = None,
+        *,
+        examine: bool = False,
+        post_filter: bool = True,
+        within: Rows | None = None,
     ) -> Decision:
         """Decide where a pod goes.
 
         `state` carries what plugins computed to Reserve and the binding points. With `examine`,
         all nodes are filtered and scored even if the decision does not need it; the decision is
-        the same.
+        the same. Without `post_filter`, PostFilter does not run: the pod of a group does not
+        preempt for itself. With `within`, only these rows of the snapshot are in question.
         """
         state = CycleState() if state is None else state
         profile = self.profiles[pod.spec.scheduler_name]
         nodes = self._snapshot()
-        decision = Decision(pod, profile.name, num_nodes=len(nodes))
-        if not len(nodes):
+        size = len(nodes) if within is None else len(within)
+        decision = Decision(pod, profile.name, num_nodes=size)
+        if not size:
             decision.outcome = Outcome.UNSCHEDULABLE
             decision.message = NO_NODES_AVAILABLE
             return decision
@@ -128,19 +136,24 @@ class Cycle:
         if before.status is not None:
             if not before.status.is_rejected:
                 return _error(decision, before.status)
-            statuses = NodeStatuses(nodes)
+            statuses = _statuses(nodes, within)
             statuses.absent = before.status
             _note_refusal(decision, before.status)
-            return await self._give_up(decision, profile, state, statuses, before.status.message)
-        remembered = None if examine else self._recall(profile, state, pod, nodes, before)
+            return await self._give_up(
+                decision, profile, state, statuses, before.status.message, post_filter
+            )
+        remembered = None
+        if not examine and within is None:
+            remembered = self._recall(profile, state, pod, nodes, before)
         if remembered is not None:
             feasible, statuses = remembered.feasible, remembered.statuses
             decision.statuses = statuses
             decision.evaluated_nodes = len(nodes)
         else:
-            statuses = decision.statuses = NodeStatuses(nodes)
+            statuses = decision.statuses = _statuses(nodes, within)
+            asked = nodes if within is None else nodes.select(within)
             feasible, status = await self._feasible(
-                decision, profile, state, nodes, before, statuses, examine
+                decision, profile, state, asked, before, statuses, examine
             )
             if status is not None:
                 return _error(decision, status)
@@ -152,7 +165,7 @@ class Cycle:
             if remembered is not None:
                 # PostFilter plugins may change the statuses; the cached ones must stay.
                 statuses = decision.statuses = statuses.copy()
-            return await self._give_up(decision, profile, state, statuses, "")
+            return await self._give_up(decision, profile, state, statuses, "", post_filter)
         if len(feasible) > 1 or examine:
             if remembered is not None:
                 ranking = remembered.rank(state, pod)
@@ -214,7 +227,10 @@ class Cycle:
         asked = nodes
         if before.node_names is not None:
             rows = sorted(row for name in before.node_names if (row := nodes.row(name)) >= 0)
-            asked = nodes.select(np.array(rows, dtype=np.intp))
+            narrowed = np.array(rows, dtype=np.intp)
+            if nodes.rows is not None:
+                narrowed = np.intersect1d(narrowed, nodes.rows)
+            asked = nodes.select(narrowed)
             statuses.absent = before.outside
         enough = search.enough(profile, state, len(asked))
         if not profile.score and not self._extenders_score and not self._extenders_filter:
@@ -248,7 +264,7 @@ class Cycle:
     ) -> Nodes | None:
         """Return the pod's nominated node if it passes; most likely no other node does."""
         row = nodes.row(pod.status.nominated_node_name)
-        if row < 0:
+        if row < 0 or (nodes.rows is not None and row not in nodes.rows):
             return None
         one = nodes.select(np.array([row], dtype=np.intp))
         info = profile.handle.pod_info(pod)
@@ -287,11 +303,12 @@ class Cycle:
         state: CycleState,
         statuses: NodeStatuses,
         pre_filter_message: str,
+        post_filter: bool,
     ) -> Decision:
         """Run PostFilter and set the message of the failed attempt."""
         decision.outcome = Outcome.UNSCHEDULABLE
         tail = ""
-        if profile.post_filter:
+        if post_filter and profile.post_filter:
             result = await run_post_filter(profile, state, decision.pod, statuses)
             decision.post_filter = result
             tail = result.status.message
@@ -299,6 +316,13 @@ class Cycle:
                 decision.errors = (result.status,)
         decision.message = fit_error(statuses, pre_filter_message, tail)
         return decision
+
+
+def _statuses(nodes: Nodes, within: Rows | None) -> NodeStatuses:
+    statuses = NodeStatuses(nodes)
+    if within is not None:
+        statuses.confine(within)
+    return statuses
 
 
 def _gate(profile: Profile) -> bool:

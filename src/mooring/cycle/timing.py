@@ -35,6 +35,9 @@ PRE_BIND_PRE_FLIGHT = "PreBindPreFlight"
 PRE_BIND = "PreBind"
 BIND = "Bind"
 POST_BIND = "PostBind"
+PLACEMENT_GENERATE = "PlacementGenerate"
+PLACEMENT_SCORE = "PlacementScore"
+POD_GROUP_POST_FILTER = "PodGroupPostFilter"
 SIGN = "Sign"
 
 # Why cached answers could not be reused, or were dropped. # kube-scheduler: metrics/metrics.go

@@ -28,12 +28,15 @@ class NodeStatuses:
     #: Codes with a special meaning; others index `statuses`.
     _ABSENT = -1
     _PASSES = -2
+    _OUTSIDE = -3
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes.all
         self._codes: npt.NDArray[np.int32] = np.full(len(self._nodes), self._ABSENT, np.int32)
         self._statuses: list[Status] = []
         self._index: dict[Status, int] = {}
+        #: The number of nodes in question.
+        self._size = len(self._nodes)
         #: Status of nodes that were not evaluated: unresolvable, as in kube-scheduler.
         self.absent = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
@@ -41,6 +44,9 @@ class NodeStatuses:
         """Return an object for the same nodes with nothing recorded yet."""
         other = NodeStatuses(self._nodes)
         other.absent = absent
+        if self._size < len(self._codes):
+            other._codes[self._codes == self._OUTSIDE] = self._OUTSIDE
+            other._size = self._size
         return other
 
     def copy(self) -> NodeStatuses:
@@ -50,11 +56,18 @@ class NodeStatuses:
         other._codes = self._codes.copy()
         other._statuses = self._statuses.copy()
         other._index = self._index.copy()
+        other._size = self._size
         other.absent = self.absent
         return other
 
     def __len__(self) -> int:
-        return len(self._codes)
+        return self._size
+
+    def confine(self, rows: Rows) -> None:
+        """Leave only these rows in question: the others are neither evaluated nor counted."""
+        self._codes[:] = self._OUTSIDE
+        self._codes[rows] = self._ABSENT
+        self._size = len(rows)
 
     def refuse(self, rows: Rows | Mask, status: Status) -> None:
         """Record a refusal for some rows of the snapshot."""
@@ -91,7 +104,7 @@ class NodeStatuses:
     def _at(self, code: int) -> Status | None:
         if code == self._PASSES:
             return None
-        return self.absent if code == self._ABSENT else self._statuses[code]
+        return self.absent if code < 0 else self._statuses[code]
 
     def groups(self) -> Iterator[tuple[Status, Rows]]:
         """Yield each distinct status of evaluated nodes with the rows that have it."""
@@ -118,22 +131,22 @@ class NodeStatuses:
     def reasons(self) -> Counter[str]:
         """Count the reasons over all nodes; a node counts once for each of its reasons."""
         counts: Counter[str] = Counter()
-        sizes = np.bincount(self._codes + 2, minlength=len(self._statuses) + 2)
+        sizes = np.bincount(self._codes + 3, minlength=len(self._statuses) + 3)
         for code, status in enumerate(self._statuses):
             if status.names_node:
                 for row in np.flatnonzero(self._codes == code).tolist():
                     counts.update(status.for_node(self._nodes.names[row]).reasons)
                 continue
             for reason in status.reasons:
-                counts[reason] += int(sizes[code + 2])
+                counts[reason] += int(sizes[code + 3])
         for reason in self.absent.reasons:
-            counts[reason] += int(sizes[self._ABSENT + 2])
+            counts[reason] += int(sizes[self._ABSENT + 3])
         return +counts
 
     def describe(self) -> str:
         """Return "0/N nodes are available: …" with the counted reasons, sorted as text."""
         counted = sorted(f"{count} {reason}" for reason, count in self.reasons().items())
-        message = f"0/{len(self._nodes)} nodes are available:"
+        message = f"0/{self._size} nodes are available:"
         return f"{message} {', '.join(counted)}." if counted else message
 
     def items(self) -> Iterator[tuple[str, Status | None]]:

@@ -18,6 +18,7 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.listers import Lister
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
+from mooring.framework.pod_groups import PodGroups
 from mooring.framework.pod_info import PodInfo
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
@@ -212,6 +213,8 @@ class Handle(Protocol):
     events: EventWriter
     nominator: Nominator
     extenders: Sequence[Extender]
+    #: The pod groups and their pods; empty if the gate GenericWorkload is off.
+    pod_groups: PodGroups
     #: The scheduler's metrics, for those that built-in plugins update themselves.
     metrics: Metrics
 

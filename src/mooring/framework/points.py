@@ -56,7 +56,10 @@ _STATUS = "`Status` or `None`"
 
 
 class Point(Enum):
-    """The extension points of kube-scheduler 1.36, in the order of a scheduling attempt."""
+    """The extension points of kube-scheduler, in the order of a scheduling attempt.
+
+    Those of pod groups come last.
+    """
 
     PRE_ENQUEUE = ExtensionPoint(
         "preEnqueue",
@@ -304,6 +307,79 @@ class Point(Enum):
         ),
         may_suspend=True,
     )
+    PLACEMENT_GENERATE = ExtensionPoint(
+        "placementGenerate",
+        "PlacementGenerate",
+        "Begins the attempt for a pod group, with the gate TopologyAwareWorkloadScheduling: says "
+        "which sets of nodes the group may go to as a whole. Only the first plugin is asked.",
+        (
+            Method(
+                "generate_placements",
+                ("state", "group", "nodes"),
+                "`Placement`s, or `Status`",
+                "Yield the sets of nodes to try, each a name and a `Mask` over `nodes`. The group "
+                "is tried in every one of them.",
+            ),
+        ),
+    )
+    PLACEMENT_FEASIBLE = ExtensionPoint(
+        "",
+        "PlacementFeasible",
+        "Runs before the first pod of a group is tried and after each pod: says whether enough of "
+        "the group fits.",
+        (
+            Method(
+                "placement_feasible",
+                ("state", "group", "progress"),
+                _STATUS,
+                "`None` if the pods placed so far are enough (the others are tried as well), "
+                "`Status.wait(0)` as long as the pods still to be tried can make them enough, a "
+                "refusal to end the attempt in this placement.",
+            ),
+        ),
+    )
+    PLACEMENT_SCORE = ExtensionPoint(
+        "placementScore",
+        "PlacementScore",
+        "Ranks the placements of a pod group, if it fits in more than one. After "
+        "`normalize_placement_scores` a score must be between 0 and 100; it is multiplied by the "
+        "plugin's weight and added to those of the other plugins.",
+        (
+            Method(
+                "score_placement",
+                ("state", "group", "assignments"),
+                "`int` or `Status`",
+                "Return the score of one placement. `assignments` holds its nodes, a `Nodes`, and "
+                "the pods that were placed on them.",
+            ),
+        ),
+        (
+            Method(
+                "normalize_placement_scores",
+                ("state", "group", "scores"),
+                "an int64 array (`Scores`)",
+                "Bring the plugin's scores to the range from 0 to 100. `scores` has an entry per "
+                "placement and may be changed in place.",
+            ),
+        ),
+    )
+    POD_GROUP_POST_FILTER = ExtensionPoint(
+        "podGroupPostFilter",
+        "PodGroupPostFilter",
+        "Runs once for a pod group that does not fit. The first plugin that nominates nodes ends "
+        "the point. PostFilter does not run for the pods of a group.",
+        (
+            Method(
+                "pod_group_post_filter",
+                ("state", "group", "trial"),
+                "`NominatePods` or `Status`",
+                "Make room, for example by preemption, and nominate nodes; or say why that is "
+                "impossible. `trial`, a `GroupTrial`, removes pods from the snapshot, places the "
+                "group again, and puts pods back.",
+            ),
+        ),
+        may_suspend=True,
+    )
     ENQUEUE_EXTENSIONS = ExtensionPoint(
         "",
         "EnqueueExtensions",
@@ -348,6 +424,16 @@ class Point(Enum):
 
 #: The points that a configuration file can name, in the order of a scheduling attempt.
 CONFIGURABLE_POINTS: tuple[Point, ...] = tuple(point for point in Point if point.key)
+
+#: The points that run for a pod group.
+GROUP_POINTS: frozenset[Point] = frozenset(
+    {
+        Point.PLACEMENT_GENERATE,
+        Point.PLACEMENT_FEASIBLE,
+        Point.PLACEMENT_SCORE,
+        Point.POD_GROUP_POST_FILTER,
+    }
+)
 
 #: Point by the key of the configuration file.
 POINT_BY_KEY: dict[str, Point] = {point.key: point for point in CONFIGURABLE_POINTS}

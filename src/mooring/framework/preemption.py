@@ -43,6 +43,16 @@ def candidate_node_errors(path: str, percentage: int, absolute: int) -> list[Fie
     return errors
 
 
+def is_preempted(pod: Pod) -> bool:
+    """Return whether a pod is terminating because a scheduler has preempted it."""
+    if pod.metadata.deletion_timestamp is None:
+        return False
+    for condition in pod.status.conditions:
+        if condition.type == "DisruptionTarget":
+            return condition.status == "True" and condition.reason == "PreemptionByScheduler"
+    return False
+
+
 class PreemptionPolicy:
     """The rules of a plugin that preempts. This one: any pod of lower priority may be removed.
 

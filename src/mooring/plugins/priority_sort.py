@@ -15,7 +15,7 @@ class PrioritySort(Plugin):
 
     def sort_key(self, queued: QueuedPod) -> tuple[int, float]:
         """Return the key by which the queue sorts, lowest first."""
-        return -queued.pod.priority, queued.timestamp
+        return -queued.priority, queued.timestamp
 
     def less(self, a: QueuedPod, b: QueuedPod) -> bool:
         """Return whether `a` goes before `b`."""

@@ -3,7 +3,8 @@
 The wait doubles with every failure. Pods that a plugin refused and pods that failed with an error
 are in two heaps: an idle scheduler takes refused pods before their backoff ends, because that
 delays no other pod. The backoff after an error always runs to its end, because it protects the API
-server.
+server; so does that of a pod group, whose attempt is as long as those of all its pods. A group may
+wait longer than a pod: the longest backoff is multiplied by the root of its size.
 
 With early popping, the ends of backoffs are rounded down to whole seconds, so that pods whose
 backoff ends in the same second are ordered as in the active queue.
@@ -70,14 +71,16 @@ class BackoffQueue:
         """Compute when the backoff of a pod that has just failed ends."""
         failures = info.consecutive_errors or info.unschedulable_count
         if self._maximum and failures:
-            info.backoff_expiration = self._align(info.timestamp + self.duration(failures))
+            duration = self.duration(failures, info.size)
+            info.backoff_expiration = self._align(info.timestamp + duration)
 
-    def duration(self, failures: int) -> float:
-        """Return the backoff in seconds after this many failures."""
+    def duration(self, failures: int, size: int = 1) -> float:
+        """Return the backoff in seconds after this many failures of so many pods."""
+        maximum = self._maximum * math.sqrt(size)
         try:
-            return min(math.ldexp(self._initial, failures - 1), self._maximum)
+            return min(math.ldexp(self._initial, failures - 1), maximum)
         except OverflowError:
-            return self._maximum
+            return maximum
 
     def is_waiting(self, info: QueuedPodInfo, now: float) -> bool:
         """Return whether a pod must still wait.
@@ -125,12 +128,14 @@ class BackoffQueue:
         self._faulty.validate()
         for info in self._refused:
             assert info.rejectors, f"{info} was refused by nobody"
+            assert not info.is_group, f"{info} could be popped early"
         for info in self._faulty:
-            assert not info.rejectors, f"{info} was refused by {info.rejectors}"
+            refused = info.rejectors and not info.is_group
+            assert not refused, f"{info} was refused by {info.rejectors}"
 
     def _heap_of(self, info: QueuedPodInfo) -> PodHeap:
         refused = info.unschedulable_plugins or info.pending_plugins
-        return self._refused if refused else self._faulty
+        return self._refused if refused and not info.is_group else self._faulty
 
     def _align(self, moment: float) -> float:
         return float(math.floor(moment)) if self._aligned else moment

@@ -116,4 +116,4 @@ class PodHeap:
 
 def by_priority(info: QueuedPodInfo) -> tuple[int, float]:
     """Return a key that orders pods as PrioritySort does."""
-    return -info.pod.priority, info.timestamp
+    return -info.as_queued_pod().priority, info.timestamp

@@ -16,6 +16,7 @@ from mooring.framework.points import Point
 from mooring.framework.status import Code, Status
 from mooring.observe.logs import kv, verbose, vlog
 from mooring.observe.metrics import PLUGIN_METRICS_SAMPLE_PERCENT, Metrics
+from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
 
 log = logging.getLogger(__name__)
@@ -73,8 +74,11 @@ class PreEnqueue:
     def run(self, info: QueuedPodInfo) -> Status | None:
         """Ask about a pod; return why it is held back, or None, and set its `gating_plugin`.
 
-        The plugin that gated the pod the last time is called first.
+        The plugin that gated the pod the last time is called first. A group is held back if one of
+        its members is.
         """
+        if isinstance(info, QueuedPodGroupInfo):
+            return self._run_group(info)
         steps = self._steps.get(info.profile, ())
         metrics = self._metrics
         start = self._now() if metrics is not None else 0.0
@@ -100,8 +104,23 @@ class PreEnqueue:
             point.observe(self._now() - start)
         return found
 
+    def _run_group(self, group: QueuedPodGroupInfo) -> Status | None:
+        # The member that was refused the last time is asked first: while a gang gathers, one call
+        # is enough for every pod that arrives.
+        last = group.gating_member
+        members = group.each() if last is None else (last, *group.each())
+        for member in members:
+            status = self.run(member)
+            if status is not None:
+                group.gate(member)
+                return status
+        group.gating_member, group.gating_plugin = None, ""
+        return None
+
     def holds(self, info: QueuedPodInfo) -> bool:
         """Return whether the plugin that gated a pod still does; cheap, because called often."""
+        if isinstance(info, QueuedPodGroupInfo):
+            return info.gating_member is not None and self.holds(info.gating_member)
         step = self._gates.get((info.profile, info.gating_plugin))
         if step is None:
             return False

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from enum import Enum
+from typing import ClassVar
 
 import msgspec
 
@@ -61,6 +63,9 @@ class QueuedPodInfo:
         "was_flushed",
     )
 
+    #: Whether this is a pod group (QueuedPodGroupInfo).
+    is_group: ClassVar[bool] = False
+
     def __init__(self, pod: Pod, timestamp: float, sequence: int) -> None:
         self.pod = pod
         self.uid: str = pod.metadata.uid
@@ -91,6 +96,15 @@ class QueuedPodInfo:
         self.ticket: int | None = None
         #: How UnschedulablePods has indexed it; None if it is not unschedulable.
         self.filed: Filed | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of pods: 1 unless this is a pod group."""
+        return 1
+
+    def each(self) -> Iterable[QueuedPodInfo]:
+        """Return the pods: this one, or the members of a pod group."""
+        return (self,)
 
     @property
     def profile(self) -> str:

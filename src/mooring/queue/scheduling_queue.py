@@ -12,6 +12,8 @@ hint says that it may help. It is then tried again, after its backoff. Nothing h
 I/O: the clock is passed in, `next_wakeup` returns when the loop must call `flush`, and `pop`
 returns None if no pod is ready.
 
+With the gate GenericWorkload, the pods of a pod group are queued as one (`pod_group_queue`).
+
 kube-scheduler guards four structures with locks. Here one loop owns the queue, so no operation sees
 a half-finished change.
 
@@ -26,9 +28,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import count
 from typing import Any
 
-from mooring.api import Pod
+from mooring.api import Pod, WorkloadPodGroup
 from mooring.framework.cluster_events import ClusterEvent
 from mooring.framework.features import FeatureGates
+from mooring.framework.pod_groups import PodGroups
 from mooring.framework.queued import QueuedPod
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, verbose, vlog
@@ -37,7 +40,9 @@ from mooring.queue import event_types
 from mooring.queue.backoff_queue import DEFAULT_INITIAL_BACKOFF, DEFAULT_MAX_BACKOFF
 from mooring.queue.in_flight import InFlight
 from mooring.queue.nominator import PodNominator
+from mooring.queue.pod_group_queue import GroupOutcome, PodGroupQueue
 from mooring.queue.pre_enqueue import PreEnqueue, QueueProfile
+from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import Place, QueuedPodInfo
 from mooring.queue.queueing_hints import Hints, QueueingStrategy
 from mooring.queue.sub_queues import SubQueues
@@ -66,11 +71,13 @@ class SchedulingQueue:
         *,
         features: FeatureGates | None = None,
         nominator: PodNominator | None = None,
+        pod_groups: PodGroups | None = None,
         metrics: Metrics | None = None,
         initial_backoff: float = DEFAULT_INITIAL_BACKOFF,
         max_backoff: float = DEFAULT_MAX_BACKOFF,
         max_in_unschedulable: float = DEFAULT_MAX_IN_UNSCHEDULABLE,
     ) -> None:
+        """Make an empty queue; without `pod_groups`, pods of groups are queued one by one."""
         features = features or FeatureGates()
         now = clock.now
         self._now = now
@@ -105,6 +112,19 @@ class SchedulingQueue:
             pop_early=self._pop_from_backoff,
         )
         self._in_flight = InFlight(metrics)
+        self._groups: PodGroupQueue | None = None
+        if pod_groups is not None:
+            self._groups = PodGroupQueue(
+                pod_groups,
+                self._places,
+                self._in_flight,
+                self._pre_enqueue,
+                now=now,
+                sequence=self._sequence,
+                requeue=self._requeue,
+                strategy_after_flight=self._strategy_after_flight,
+                metrics=metrics,
+            )
         self._next_look = now() + FLUSH_INTERVAL
         #: The number of pods popped so far.
         self.scheduling_cycle = 0
@@ -113,6 +133,12 @@ class SchedulingQueue:
 
     def add(self, pod: Pod) -> None:
         """Add a new pod."""
+        if (groups := self._groups_of(pod)) is not None:
+            self._forget_member(groups, pod)
+            if self._nominator is not None:
+                self._nominator.add(pod)
+            groups.add(QueuedPodInfo(pod, self._now(), next(self._sequence)))
+            return
         self._forget(pod.key)
         info = QueuedPodInfo(pod, self._now(), next(self._sequence))
         self._enter(info, self._pod_add)
@@ -127,6 +153,9 @@ class SchedulingQueue:
         if new.metadata.uid in self._in_flight:
             for event in changes:
                 self._in_flight.note(event, old, new)
+            return
+        if (groups := self._groups_of(old)) is not None:
+            self._update_member(groups, changes, old, new)
             return
         info = self._places.get(old.key)
         if info is None:
@@ -148,17 +177,37 @@ class SchedulingQueue:
         """Remove a pod that was deleted or bound. A pod in flight still needs a call of `done`."""
         if self._nominator is not None:
             self._nominator.delete(pod.metadata.uid)
+        if (groups := self._groups_of(pod)) is not None:
+            self._forget_member(groups, pod)
+            return
         info = self._places.get(pod.key)
         if info is not None and info.uid == pod.metadata.uid:
             self._forget(pod.key)
 
+    # ---- changes of pod groups
+
+    def add_group(self, group: WorkloadPodGroup) -> None:
+        """Queue the pods that have waited for a pod group to exist."""
+        if self._groups is not None:
+            self._groups.group_added(group)
+
+    def update_group(self, group: WorkloadPodGroup) -> None:
+        """Replace the object of a pod group."""
+        if self._groups is not None:
+            self._groups.group_updated(group)
+
+    def delete_group(self, group: WorkloadPodGroup) -> None:
+        """Take a pod group out of the queue; its pods wait until it exists again."""
+        if self._groups is not None:
+            self._groups.group_deleted(group)
+
     # ---- the scheduling loop
 
     def pop(self) -> QueuedPodInfo | None:
-        """Remove and return the pod to schedule now, or return None.
+        """Remove and return the pod or pod group to schedule now, or return None.
 
         The pod is in flight until `done` or `add_unschedulable`. If no pod is active, a refused pod
-        is taken before its backoff ends.
+        is taken before its backoff ends. An attempt for a group ends with `group_attempted`.
         """
         while True:
             info = self._places.pop_active()
@@ -168,16 +217,24 @@ class SchedulingQueue:
                 return None
             info.attempts += 1
             self._places.count_rejectors(info, -1)
-            if info.uid in self._in_flight:
+            if not self._take_off(info):
                 log_error(
                     log,
                     f"the same pod is tracked in multiple places in the scheduler: {info.key}",
                     "Discarding the popped pod",
                 )
                 continue
-            self._in_flight.start(info.pod)
             self.scheduling_cycle += 1
             return info
+
+    def _take_off(self, info: QueuedPodInfo) -> bool:
+        """Record that a pod or group is in flight; False if it is already."""
+        if isinstance(info, QueuedPodGroupInfo):
+            return self._groups is not None and self._groups.popped(info)
+        if info.uid in self._in_flight:
+            return False
+        self._in_flight.start(info.pod)
+        return True
 
     def done(self, uid: str) -> None:
         """Record that a popped pod is no longer in flight: it is about to be bound, or is gone."""
@@ -197,6 +254,12 @@ class SchedulingQueue:
         """
         info.unschedulable_plugins = frozenset(unschedulable_plugins)
         info.pending_plugins = frozenset(pending_plugins)
+        if (groups := self._groups_of(pod)) is not None:
+            info.pod, info.uid = pod, pod.metadata.uid
+            self._count_failure(info)
+            self._places.count_rejectors(info, 1)
+            groups.failed(info)
+            return
         present = self._places.get(pod.key)
         if present is not None:
             assert present.place is not None
@@ -208,14 +271,7 @@ class SchedulingQueue:
             self._in_flight.done(info.uid)
             return
         info.pod, info.uid = pod, pod.metadata.uid
-        if info.rejectors:
-            info.unschedulable_count += 1
-            info.consecutive_errors = 0
-        else:
-            info.consecutive_errors += 1
-        info.timestamp = self._now()
-        info.sequence = next(self._sequence)
-        info.was_flushed = False
+        self._count_failure(info)
         self._places.backoff.start(info)
         self._places.count_rejectors(info, 1)
         strategy = self._strategy_after_flight(info)
@@ -234,6 +290,21 @@ class SchedulingQueue:
                 **pairs,
             )
 
+    def group_attempted(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
+        """End the attempt for a popped group: those of its pods that failed are put back as one."""
+        assert self._groups is not None
+        self._groups.attempted(info, outcome)
+
+    def _count_failure(self, info: QueuedPodInfo) -> None:
+        if info.rejectors:
+            info.unschedulable_count += 1
+            info.consecutive_errors = 0
+        else:
+            info.consecutive_errors += 1
+        info.timestamp = self._now()
+        info.sequence = next(self._sequence)
+        info.was_flushed = False
+
     def flush(self) -> None:
         """Make pods active whose waiting time is over; cheap if there are none.
 
@@ -250,6 +321,8 @@ class SchedulingQueue:
         for info in leftover:
             info.was_flushed = True
             info.flush_timestamp = now
+            for member in info.each():
+                member.was_flushed = True
         if leftover:
             self._move(leftover, event_types.UNSCHEDULABLE_TIMED_OUT, None, None)
 
@@ -299,7 +372,7 @@ class SchedulingQueue:
                 # `_move` still keeps it for pods in flight: an extender may yet refuse one.
                 vlog(log, 6, _NOT_INTERESTING, event=event.label)
         if check is not None:
-            found = [info for info in found if check(info.pod)]
+            found = [info for info in found if any(check(one.pod) for one in info.each())]
         self._move(found, event, old, new)
 
     def activate(self, pods: Iterable[Pod]) -> None:
@@ -308,7 +381,8 @@ class SchedulingQueue:
         A pod in flight is queued again when it returns; an unknown pod is ignored.
         """
         for pod in pods:
-            info = self._places.get(pod.key)
+            groups = self._groups_of(pod)
+            info = self._places.get(pod.key) if groups is None else groups.find(pod)[1]
             if info is None or info.place is Place.ACTIVE:
                 if pod.metadata.uid in self._in_flight:
                     self._in_flight.note(event_types.FORCE_ACTIVATED, None, pod)
@@ -321,12 +395,20 @@ class SchedulingQueue:
     # ---- for debugging and display
 
     def get(self, key: str) -> QueuedPodInfo | None:
-        """Return a pod by "namespace/name", or None if it is in none of the three parts."""
-        return self._places.get(key)
+        """Return a pod by "namespace/name", or None if it is in none of the three parts.
+
+        A pod of a pod group is in its group, which is the one that has a `place`.
+        """
+        info = self._places.get(key)
+        if info is None and self._groups is not None:
+            for group in self._places.groups():
+                if (member := group.members.get(key)) is not None:
+                    return member
+        return info
 
     def pods_in(self, place: Place) -> list[Pod]:
         """Return the pods of one part of the queue, in no order."""
-        return [info.pod for info in self._places.among(place)]
+        return [one.pod for info in self._places.among(place) for one in info.each()]
 
     def count_queued(self) -> int:
         """Return the number of pods that are active or back off."""
@@ -339,15 +421,44 @@ class SchedulingQueue:
     def summary(self) -> str:
         """Return the sizes of the queue's parts, as kube-scheduler's cache dump shows them."""
         places = self._places
-        return (
-            f"activeQ:{len(places.active)}; backoffQ:{len(places.backoff)}; "
-            f"unschedulablePods:{len(places.unschedulable)}"
-        )
+        sizes = f"activeQ:{len(places.active)}; backoffQ:{len(places.backoff)}; "
+        if self._groups is None:
+            return f"{sizes}unschedulablePods:{len(places.unschedulable)}"
+        waiting = f"unschedulableEntities:{len(places.unschedulable)}; "
+        return sizes + waiting + self._groups.summary()
 
     def validate(self) -> None:
         """Check that every pod is in exactly one part, and that every kept event is needed."""
         self._places.validate()
         self._in_flight.validate()
+        if self._groups is not None:
+            self._groups.validate()
+
+    # ---- pods of groups
+
+    def _groups_of(self, pod: Pod) -> PodGroupQueue | None:
+        """Return the queue of pod groups if a pod belongs there."""
+        return None if pod.spec.scheduling_group is None else self._groups
+
+    def _forget_member(self, groups: PodGroupQueue, pod: Pod) -> None:
+        member = groups.delete(pod)
+        if member is not None:
+            self._places.count_rejectors(member, -1)
+
+    def _update_member(
+        self, groups: PodGroupQueue, changes: list[ClusterEvent], old: Pod, new: Pod
+    ) -> None:
+        member, group = groups.find(old)
+        if member is None:
+            self.add(new)
+            return
+        self._replace(member, old, new)
+        if group is None:
+            return
+        if group.pod is old:
+            group.pod = new
+        if group.place is Place.UNSCHEDULABLE:
+            self._requeue_updated(group, changes, old, new)
 
     # ---- moving pods
 
@@ -373,14 +484,22 @@ class SchedulingQueue:
         self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any
     ) -> QueueingStrategy:
         hints = self._hints.get(info.profile, self._no_hints)
-        return hints.strategy(
-            info.pod, info.unschedulable_plugins, info.pending_plugins, event, old, new
-        )
+        refused, pending = info.unschedulable_plugins, info.pending_plugins
+        if not isinstance(info, QueuedPodGroupInfo):
+            return hints.strategy(info.pod, refused, pending, event, old, new)
+        # If the event may help one member, the group is tried again.
+        best = QueueingStrategy.SKIP
+        for member in info.each() if info.gating_member is None else (info.gating_member,):
+            best = max(best, hints.strategy(member.pod, refused, pending, event, old, new))
+            if best is QueueingStrategy.IMMEDIATELY or (best and not pending):
+                break
+        return best
 
     def _strategy_after_flight(self, info: QueuedPodInfo) -> QueueingStrategy:
         if not info.rejectors:
             return QueueingStrategy.AFTER_BACKOFF
-        if info.uid not in self._in_flight:
+        uid = info.pod.metadata.uid
+        if uid not in self._in_flight:
             log_error(
                 log,
                 "in flight Pod isn't found in the scheduling queue. If you see this error log, "
@@ -390,7 +509,7 @@ class SchedulingQueue:
             )
             return QueueingStrategy.AFTER_BACKOFF
         best = QueueingStrategy.SKIP
-        for event, old, new in self._in_flight.since(info.uid):
+        for event, old, new in self._in_flight.since(uid):
             best = max(best, self._strategy(info, event, old, new))
             if best is QueueingStrategy.IMMEDIATELY or (best and not info.pending_plugins):
                 break
@@ -440,6 +559,10 @@ class SchedulingQueue:
         if info.initial_attempt_timestamp is None:
             info.initial_attempt_timestamp = self._now()
         self._places.put(info, Place.ACTIVE, label)
+        if info.is_group:
+            for member in info.each():
+                if member.initial_attempt_timestamp is None:
+                    member.initial_attempt_timestamp = info.initial_attempt_timestamp
 
     def _move_to_backoff(self, info: QueuedPodInfo, label: str) -> None:
         if self._pop_from_backoff:

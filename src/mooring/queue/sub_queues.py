@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -13,6 +14,7 @@ from mooring.observe.logs import verbose, vlog
 from mooring.observe.metrics import Metrics
 from mooring.queue.backoff_queue import BackoffQueue
 from mooring.queue.pod_heap import PodHeap
+from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import Place, QueuedPodInfo
 from mooring.queue.unschedulable import UnschedulablePods
 
@@ -49,6 +51,8 @@ class SubQueues:
 
         tickets = count()
         self._pods: dict[str, QueuedPodInfo] = {}
+        #: The pod groups among them.
+        self._groups: dict[str, QueuedPodGroupInfo] = {}
         self.active = PodHeap(sort_key, tickets)
         self.backoff = BackoffQueue(
             sort_key, tickets, initial=initial_backoff, maximum=max_backoff, pop_early=pop_early
@@ -61,6 +65,10 @@ class SubQueues:
     def get(self, key: str) -> QueuedPodInfo | None:
         """Return a pod by "namespace/name", or None."""
         return self._pods.get(key)
+
+    def groups(self) -> Collection[QueuedPodGroupInfo]:
+        """Return the pod groups of all parts."""
+        return self._groups.values()
 
     def among(self, place: Place) -> list[QueuedPodInfo]:
         """Return the pods of one part, in no order."""
@@ -76,7 +84,7 @@ class SubQueues:
             return
         self.settle(info, place)
         if self._metrics is not None:
-            self._count_arrival(self._metrics, _QUEUE[place], event)
+            self._count_arrival(self._metrics, _QUEUE[place], event, info)
         if verbose(log, 5) and (place is not Place.UNSCHEDULABLE or info.is_gated):
             message = _GATED if info.is_gated else _MOVED
             vlog(log, 5, message, pod=info.pod, event=event, queue=place.value)
@@ -87,6 +95,8 @@ class SubQueues:
             self.take_out(info)
         info.place = place
         self._pods[info.key] = info
+        if isinstance(info, QueuedPodGroupInfo):
+            self._groups[info.key] = info
         if place is Place.ACTIVE:
             self.active.push(info)
         elif place is Place.BACKOFF:
@@ -97,7 +107,7 @@ class SubQueues:
     def take_out(self, info: QueuedPodInfo) -> None:
         """Remove a pod from the part it is in."""
         place, info.place = info.place, None
-        del self._pods[info.key]
+        self._drop(info)
         if place is Place.ACTIVE:
             self.active.remove(info)
         elif place is Place.BACKOFF:
@@ -113,7 +123,7 @@ class SubQueues:
         """Remove and return the refused pod whose backoff ends first, or return None."""
         info = self._popped(self.backoff.pop_early())
         if info is not None and self._metrics is not None:
-            self._count_arrival(self._metrics, labels.ACTIVE, event)
+            self._count_arrival(self._metrics, labels.ACTIVE, event, info)
         return info
 
     def pop_completed(self, now: float) -> list[QueuedPodInfo]:
@@ -126,8 +136,9 @@ class SubQueues:
     def count_rejectors(self, info: QueuedPodInfo, change: int) -> None:
         """Add `change` to the number of unschedulable pods of every plugin that refused a pod."""
         if self._metrics is not None:
-            for plugin in info.rejectors:
-                self._metrics.unschedulable_pods[plugin, info.profile].inc(change)
+            for one in info.each():
+                for plugin in one.rejectors:
+                    self._metrics.unschedulable_pods[plugin, one.profile].inc(change)
 
     def validate(self) -> None:
         """Check that every pod is in exactly one part, and that each part is valid."""
@@ -144,28 +155,68 @@ class SubQueues:
             assert self._pods.get(info.key) is info, f"{info} is unknown"
             assert not info.is_gated or place is Place.UNSCHEDULABLE, f"{info} is gated"
         assert len(self._pods) == len(found), "a pod is lost"
+        groups = [info for info in self._pods.values() if info.is_group]
+        assert sorted(self._groups) == sorted(info.key for info in groups), "a group is lost"
 
     def _popped(self, info: QueuedPodInfo | None) -> QueuedPodInfo | None:
         if info is not None:
             info.place = None
-            del self._pods[info.key]
+            self._drop(info)
         return info
 
     @staticmethod
-    def _count_arrival(metrics: Metrics, queue: str, event: str) -> None:
-        metrics.queue_incoming_pods[queue, event].inc()
-        metrics.queue_incoming_entities[queue, event, labels.POD].inc()
+    def _count_arrival(metrics: Metrics, queue: str, event: str, info: QueuedPodInfo) -> None:
+        kind = labels.POD_GROUP if info.is_group else labels.POD
+        metrics.queue_incoming_pods[queue, event].inc(info.size)
+        metrics.queue_incoming_entities[queue, event, kind].inc()
+
+    def _drop(self, info: QueuedPodInfo) -> None:
+        del self._pods[info.key]
+        if info.is_group:
+            del self._groups[info.key]
 
     def _show_sizes(self, metrics: Metrics) -> None:
-        entities, unschedulable = metrics.queued_entities, self.unschedulable
-        entities[labels.ACTIVE, labels.POD].set_function(lambda: len(self.active))
-        entities[labels.BACKOFF, labels.POD].set_function(lambda: len(self.backoff))
-        entities[labels.GATED, labels.POD].set_function(lambda: unschedulable.gated)
-        entities[labels.UNSCHEDULABLE, labels.POD].set_function(
-            lambda: len(unschedulable) - unschedulable.gated
-        )
-        pending = metrics.pending_pods
-        pending[labels.ACTIVE].set_function(lambda: len(self.active))
-        pending[labels.BACKOFF].set_function(lambda: len(self.backoff))
-        pending[labels.GATED].set_function(lambda: unschedulable.gated)
-        pending[labels.UNSCHEDULABLE].set_function(lambda: len(unschedulable) - unschedulable.gated)
+        """Show how many entities, pod groups and pods each queue has."""
+        unschedulable = self.unschedulable
+        for queue, place, gated, entities in (
+            (labels.ACTIVE, Place.ACTIVE, False, lambda: len(self.active)),
+            (labels.BACKOFF, Place.BACKOFF, False, lambda: len(self.backoff)),
+            (labels.GATED, Place.UNSCHEDULABLE, True, lambda: unschedulable.gated),
+            (
+                labels.UNSCHEDULABLE,
+                Place.UNSCHEDULABLE,
+                False,
+                lambda: len(unschedulable) - unschedulable.gated,
+            ),
+        ):
+            sizes = partial(self._group_sizes, place, gated)
+            metrics.pending_pods[queue].set_function(_pods_of(entities, sizes))
+            metrics.queued_entities[queue, labels.POD].set_function(
+                _single_pods_of(entities, sizes)
+            )
+            metrics.queued_entities[queue, labels.POD_GROUP].set_function(_groups_of(sizes))
+
+    def _group_sizes(self, place: Place, gated: bool) -> list[int]:
+        """Return the numbers of pods of the groups in one part."""
+        return [
+            group.size
+            for group in self._groups.values()
+            if group.place is place and group.is_gated == gated
+        ]
+
+
+_Count = Callable[[], int]
+_Sizes = Callable[[], list[int]]
+
+
+def _pods_of(entities: _Count, sizes: _Sizes) -> _Count:
+    """Return a function that counts pods; each group is one entity."""
+    return lambda: entities() + sum(size - 1 for size in sizes())
+
+
+def _single_pods_of(entities: _Count, sizes: _Sizes) -> _Count:
+    return lambda: entities() - len(sizes())
+
+
+def _groups_of(sizes: _Sizes) -> _Count:
+    return lambda: len(sizes())

@@ -22,12 +22,14 @@ from mooring.api import (
     ResourceSlice,
     StorageClass,
     VolumeAttachment,
+    WorkloadPodGroup,
 )
 from mooring.binding.binding_pods import BindingPods
 from mooring.cache.cache import Cache
 from mooring.cycle.profile import Profile
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.features import FeatureGates
+from mooring.framework.pod_groups import PodGroups
 from mooring.informers.store import EventHandler
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, vlog
@@ -96,6 +98,18 @@ class PendingPods(Protocol):
         """Move the pods that a change may have made schedulable."""
         ...
 
+    def add_group(self, group: WorkloadPodGroup) -> None:
+        """Take note of a new pod group."""
+        ...
+
+    def update_group(self, group: WorkloadPodGroup) -> None:
+        """Replace a pod group."""
+        ...
+
+    def delete_group(self, group: WorkloadPodGroup) -> None:
+        """Remove a pod group."""
+        ...
+
 
 class AssignmentTap(Protocol):
     """An observer of pods that get a node, for comparisons with another scheduler."""
@@ -125,10 +139,12 @@ class ClusterEvents:
         metrics: Metrics,
         every_pod: bool = False,
         tap: AssignmentTap | None = None,
+        pod_groups: PodGroups | None = None,
     ) -> None:
         self._cache = cache
         self._every_pod = every_pod
         self._tap = tap
+        self._pod_groups = pod_groups
         self._queue = queue
         self._profiles = profiles
         self._on_the_way = on_the_way
@@ -141,6 +157,14 @@ class ClusterEvents:
         """Add handlers for pods, nodes, and every kind that a plugin has registered for."""
         self._listen(informers, Pod, self._pod_added, self._pod_updated, self._pod_deleted)
         self._listen(informers, Node, self._node_added, self._node_updated, self._node_deleted)
+        if self._pod_groups is not None:
+            self._listen(
+                informers,
+                WorkloadPodGroup,
+                self._group_added,
+                self._group_updated,
+                self._group_deleted,
+            )
         for resource, actions in self._wanted().items():
             kind = _KINDS.get(resource, resource)
             self._listen(
@@ -236,6 +260,41 @@ class ClusterEvents:
         self._cache.remove_node(node.metadata.name)
         self._observe(event_types.NODE_DELETE, start)
 
+    # Pod groups.
+
+    def _group_added(self, group: WorkloadPodGroup) -> None:
+        start = self._clock.now()
+        vlog(log, 3, "Add event for pod group", podGroup=group)
+        assert self._pod_groups is not None
+        self._pod_groups.set_group(group)
+        self._queue.add_group(group)
+        self._move(event_types.POD_GROUP_ADD, None, group)
+        self._observe(event_types.POD_GROUP_ADD, start)
+
+    def _group_updated(self, old: WorkloadPodGroup, new: WorkloadPodGroup) -> None:
+        if old.metadata.uid != new.metadata.uid:
+            self._group_deleted(old)
+            self._group_added(new)
+            return
+        start = self._clock.now()
+        vlog(log, 4, "Update event for pod group", podGroup=new)
+        assert self._pod_groups is not None
+        self._pod_groups.set_group(new)
+        self._queue.update_group(new)
+        if old.spec != new.spec:
+            # A change of the status, which this scheduler makes itself, helps no pod.
+            self._move(event_types.POD_GROUP_UPDATE, old, new)
+        self._observe(event_types.POD_GROUP_UPDATE, start)
+
+    def _group_deleted(self, group: WorkloadPodGroup) -> None:
+        start = self._clock.now()
+        vlog(log, 3, "Delete event for pod group", podGroup=group)
+        assert self._pod_groups is not None
+        self._pod_groups.remove_group(group.key)
+        self._queue.delete_group(group)
+        self._move(event_types.POD_GROUP_DELETE, group, None)
+        self._observe(event_types.POD_GROUP_DELETE, start)
+
     # Pods.
 
     def _is_ours(self, pod: Pod) -> bool:
@@ -247,6 +306,8 @@ class ClusterEvents:
         elif self._is_ours(pod):
             start = self._clock.now()
             vlog(log, 3, "Add event for unscheduled pod", pod=pod)
+            if self._pod_groups is not None:
+                self._pod_groups.set_pending(pod)
             self._queue.add(pod)
             self._observe(self._changes.pod_add, start)
 
@@ -261,6 +322,8 @@ class ClusterEvents:
             if self._tap is not None:
                 self._tap.assigning(old, new.spec.node_name)
             self._assigned_pod_added(new)
+            if self._pod_groups is not None:
+                self._pod_groups.remove_pending(old)
             if self._is_ours(old):
                 self._drop(old)
         elif self._is_ours(old):
@@ -277,6 +340,8 @@ class ClusterEvents:
                 # The last version that the queue saw may have had no node.
                 self._queue.delete(pod)
         elif self._is_ours(pod):
+            if self._pod_groups is not None:
+                self._pod_groups.remove_pending(pod)
             self._drop(pod)
             if self._cache.is_assumed(pod.metadata.uid):
                 self._assumed_pod_deleted(pod)
@@ -307,6 +372,8 @@ class ClusterEvents:
         if old.metadata.resource_version == new.metadata.resource_version:
             return
         start = self._clock.now()
+        if self._pod_groups is not None:
+            self._pod_groups.set_pending(new)
         self._change_pending_pod(old, new)
         for event in {self._changes.pod_update, *self._changes.of_pod(old, new)}:
             self._observe(event, start)

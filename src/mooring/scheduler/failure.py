@@ -13,7 +13,16 @@ from mooring.framework.status import Code, Status
 class Failure:
     """Why an attempt failed, in the terms of the queue and the API server."""
 
-    __slots__ = ("faults", "message", "no_fit", "nominated", "pending", "rejected", "unschedulable")
+    __slots__ = (
+        "faults",
+        "message",
+        "no_fit",
+        "nominated",
+        "of_group",
+        "pending",
+        "rejected",
+        "unschedulable",
+    )
 
     def __init__(
         self,
@@ -21,6 +30,7 @@ class Failure:
         *,
         rejected: bool,
         no_fit: bool = False,
+        of_group: bool = False,
         unschedulable: Iterable[str] = (),
         pending: Iterable[str] = (),
         nominated: str | None = "",
@@ -31,6 +41,8 @@ class Failure:
         self.rejected = rejected
         #: Whether no node was found, or the node was lost before the binding cycle began.
         self.no_fit = no_fit
+        #: Whether the pod shares the fate of its pod group, which was not scheduled.
+        self.of_group = of_group
         #: The plugins that refused; the queue waits for the events that they have registered.
         self.unschedulable = unschedulable
         self.pending = pending

@@ -32,6 +32,7 @@ from mooring.framework.cluster_events import ClusterEvent
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.handle import EventWriter
 from mooring.framework.listers import Lister
+from mooring.framework.nodes import Rows
 from mooring.framework.plugin_errors import error_text
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
@@ -154,8 +155,7 @@ class SchedulingAttempts:
         pod = info.pod
         vlog(log, 4, "About to try and schedule pod", pod=pod)
         profile = self._profiles[pod.spec.scheduler_name]
-        if self._is_skipped(pod, profile):
-            self.queue.done(info.uid)
+        if self.skip(info):
             return None
         vlog(log, 3, "Attempting to schedule pod", pod=pod)
         state = CycleState()
@@ -170,21 +170,34 @@ class SchedulingAttempts:
             return attempt
         return None
 
-    def _is_skipped(self, pod: Pod, profile: Profile) -> bool:
+    def skip(self, info: QueuedPodInfo) -> bool:
+        """Return whether a popped pod needs no attempt, which then has ended."""
+        pod = info.pod
         if pod.is_terminating:
             note = f"skip schedule deleting pod: {pod.key}"
-            self._events_of(profile.name).event(
+            self._events_of(pod.spec.scheduler_name).event(
                 pod, "Warning", "FailedScheduling", "Scheduling", note
             )
             vlog(log, 3, "Skip schedule deleting pod", pod=pod)
-            return True
-        return self._cache.is_assumed(pod.metadata.uid)
+        elif not self._cache.is_assumed(pod.metadata.uid):
+            return False
+        self.queue.done(info.uid)
+        return True
 
     async def decide(
-        self, pod: Pod, state: CycleState, start: float, *, examine: bool = False
+        self,
+        pod: Pod,
+        state: CycleState,
+        start: float,
+        *,
+        examine: bool = False,
+        post_filter: bool = True,
+        within: Rows | None = None,
     ) -> Decision:
         """Run the scheduling cycle of an attempt that began at `start` (see `Cycle.run`)."""
-        decision = await self._cycle.run(pod, state, examine=examine)
+        decision = await self._cycle.run(
+            pod, state, examine=examine, post_filter=post_filter, within=within
+        )
         self._metrics.scheduling_algorithm_duration.observe(self._clock.now() - start)
         for fault in decision.errors:
             log_traceback(fault, pod)
@@ -192,6 +205,14 @@ class SchedulingAttempts:
 
     def reserve(self, attempt: SchedulingAttempt, decision: Decision) -> Failure | None:
         """Assume the pod on its node and run Reserve; return why the attempt failed, or None."""
+        status = self.assume(attempt, decision)
+        return None if status is None else self._placement_failed(attempt, status)
+
+    def assume(self, attempt: SchedulingAttempt, decision: Decision) -> Status | None:
+        """Assume the pod on its node and run Reserve; return why Reserve failed, or None.
+
+        After a failure the caller must call `give_back`.
+        """
         info, state, profile = attempt.info, attempt.state, attempt.profile
         node_name = decision.node_name
         pod = self._cache.assume_pod(info.pod, node_name)
@@ -200,11 +221,10 @@ class SchedulingAttempts:
         evaluated = decision.evaluated_nodes
         attempt.assumed = AssumedPod(pod, node_name, state, profile, None, evaluated, feasible)
         try:
-            status = run_reserve(profile, state, pod, node_name)
+            return run_reserve(profile, state, pod, node_name)
         except Exception as error:
             # The plugin returned something unusable; the pod loses its node as after a refusal.
-            status = Status.error(error_text(error))
-        return None if status is None else self._placement_failed(attempt, status)
+            return Status.error(error_text(error))
 
     def permit(self, attempt: SchedulingAttempt) -> Failure | None:
         """Run Permit, which may start a wait; return why the attempt failed, or None."""
@@ -368,6 +388,9 @@ def _log_failure(pod: Pod, failure: Failure) -> None:
     if failure.message == NO_NODES_AVAILABLE:
         text = "Unable to schedule pod; no nodes are registered to the cluster; waiting"
         vlog(log, 2, text, pod=pod)
+    elif failure.of_group:
+        text = "Unable to schedule pod belonging to a pod group; waiting"
+        vlog(log, 2, text, pod=pod, err=failure.message)
     elif failure.no_fit:
         vlog(log, 2, "Unable to schedule pod; no fit; waiting", pod=pod, err=failure.message)
     else:

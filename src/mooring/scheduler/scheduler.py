@@ -22,6 +22,7 @@ from typing import Any
 from mooring.api import Pod
 from mooring.binding.binding_cycle import BindingCycles
 from mooring.binding.binding_pods import BindingPods
+from mooring.binding.pod_group_status_writer import PodGroupStatusWriter
 from mooring.binding.status_writer import StatusWriter
 from mooring.cache.cache import Cache
 from mooring.config.load import LoadResult
@@ -33,6 +34,7 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.handle import ApiClient, EventWriter, HttpClient
 from mooring.framework.listers import Lister
 from mooring.framework.plugin_errors import error_text, raise_if_external
+from mooring.framework.pod_groups import PodGroups, has_pod_groups
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.status import Status
 from mooring.informers.store import EventHandler
@@ -41,6 +43,7 @@ from mooring.observe.logs import log_error
 from mooring.observe.metrics import PLUGIN_METRICS_SAMPLE_PERCENT, Metrics
 from mooring.queue.nominator import PodNominator
 from mooring.queue.order import queue_order
+from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.queue.scheduling_queue import DEFAULT_MAX_IN_UNSCHEDULABLE, SchedulingQueue
 from mooring.registry import Registry
@@ -55,6 +58,7 @@ from mooring.scheduler.inbox import Inbox
 from mooring.scheduler.periodic_work import PeriodicWork
 from mooring.scheduler.plugin_tasks import PluginTasks, close_plugins
 from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
+from mooring.scheduler.schedule_one_pod_group import PodGroupAttempts
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +105,9 @@ class Scheduler:
         self.metrics = metrics
         self.inbox = Inbox()
         self.pod_infos = PodInfos(features)
-        self.cache = Cache(self.pod_infos)
+        #: The pod groups and their pods; None if the gate GenericWorkload is off.
+        self.pod_groups = PodGroups() if has_pod_groups(features) else None
+        self.cache = Cache(self.pod_infos, self.pod_groups)
         self.cache.show_sizes(metrics.cache_size)
         self.cycles = 0
         self.on_the_way = BindingPods()
@@ -142,6 +148,7 @@ class Scheduler:
             clock,
             features=features,
             nominator=self.nominator,
+            pod_groups=self.pod_groups,
             metrics=metrics,
             initial_backoff=settings.pod_initial_backoff_seconds,
             max_backoff=settings.pod_max_backoff_seconds,
@@ -171,6 +178,19 @@ class Scheduler:
             clock=clock,
             metrics=metrics,
         )
+        self._group_attempts: PodGroupAttempts | None = None
+        if self.pod_groups is not None:
+            self._group_attempts = PodGroupAttempts(
+                attempts=self.attempts,
+                queue=self.queue,
+                profiles=self.profiles,
+                cache=self.cache,
+                groups=self.pod_groups,
+                status_writer=PodGroupStatusWriter(client, clock, self._tasks.start),
+                features=features,
+                clock=clock,
+                metrics=metrics,
+            )
         ClusterEvents(
             cache=self.cache,
             queue=self.queue,
@@ -181,6 +201,7 @@ class Scheduler:
             clock=clock,
             metrics=metrics,
             tap=tap,
+            pod_groups=self.pod_groups,
         ).attach(informers)
 
     def _snapshot(self) -> Any:
@@ -213,6 +234,7 @@ class Scheduler:
             activate=self._activate,
             spawn=_discard if self._read_only else self._tasks.spawn,
             every=self._periodic.add,
+            pod_groups=self.pod_groups or PodGroups(),
             metrics=self.metrics,
         )
         return make_profiles(config.profiles, registry, shared, self._events_of)
@@ -247,8 +269,7 @@ class Scheduler:
             log_error(log, None, "A plugin cancelled the scheduling loop, which goes on")
             if (info := self._interrupted) is not None:
                 self._interrupted = None
-                failure = Failure(_LOOP_CANCELLED, rejected=False)
-                self.attempts.fail(info, failure, self.clock.now())
+                self._fail(info, _LOOP_CANCELLED, self.clock.now())
 
     async def _run(self) -> None:
         while not self._stopping:
@@ -289,8 +310,7 @@ class Scheduler:
         self.trying = info.pod
         try:
             timed = self.cycles % _SAMPLE_EVERY == 0
-            attempt = await self.attempts.schedule(info, timed=timed)
-            if attempt is not None:
+            for attempt in await self._schedule(info, timed):
                 self._tasks.start(self._bind(attempt))
         except BaseException as error:
             self._interrupted = info
@@ -298,10 +318,26 @@ class Scheduler:
             self._interrupted = None
             text = error_text(error)
             log_error(log, text, "Scheduling a pod failed", pod=info.pod)
-            self.attempts.fail(info, Failure(text, rejected=False), now)
+            self._fail(info, text, now)
         finally:
             self.trying = None
         return True
+
+    async def _schedule(self, info: QueuedPodInfo, timed: bool) -> Sequence[SchedulingAttempt]:
+        """Try a pod or a pod group; return the attempts whose binding cycles are to follow."""
+        if isinstance(info, QueuedPodGroupInfo):
+            assert self._group_attempts is not None
+            return await self._group_attempts.schedule(info, timed=timed)
+        attempt = await self.attempts.schedule(info, timed=timed)
+        return () if attempt is None else (attempt,)
+
+    def _fail(self, info: QueuedPodInfo, message: str, start: float) -> None:
+        """Put a pod or a pod group back whose attempt ended with an unexpected error."""
+        if isinstance(info, QueuedPodGroupInfo):
+            assert self._group_attempts is not None
+            self._group_attempts.fail(info, message)
+        else:
+            self.attempts.fail(info, Failure(message, rejected=False), start)
 
     def _seconds_to_next(self) -> float | None:
         moments = [self.queue.next_wakeup(), self.on_the_way.next_deadline()]

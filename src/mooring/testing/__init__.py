@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mooring.testing.builders import make_node, make_pod
+from mooring.testing.builders import make_node, make_pod, make_pod_group
 from mooring.testing.check import CheckReport, check_plugin
 from mooring.testing.plugin_runs import FilterResult, ScoreResult, run_filter, run_score
 
@@ -21,6 +21,7 @@ __all__ = [
     "check_plugin",
     "make_node",
     "make_pod",
+    "make_pod_group",
     "run_cycle",
     "run_filter",
     "run_score",

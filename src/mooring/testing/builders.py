@@ -1,4 +1,4 @@
-"""Builders of pods and nodes: a test gives only the fields it cares about.
+"""Builders of pods, nodes and pod groups: a test gives only the fields it cares about.
 
 The objects are as an API server would return them: with a uid, a namespace, a scheduler name.
 """
@@ -10,11 +10,19 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mooring.api import Node, Pod, Taint, Toleration, decode_as, set_defaults
+from mooring.api import (
+    Node,
+    Pod,
+    Taint,
+    Toleration,
+    WorkloadPodGroup,
+    decode_as,
+    set_defaults,
+)
 from mooring.api.quantity import milli_value
 from mooring.errors import ObjectError
 
-_Object = TypeVar("_Object", Node, Pod)
+_Object = TypeVar("_Object", Node, Pod, WorkloadPodGroup)
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -104,6 +112,7 @@ def make_pod(
     affinity: Mapping[str, Any] | None = None,
     claims: Iterable[str] = (),
     gates: Iterable[str] = (),
+    group: str = "",
     metadata: Mapping[str, Any] | None = None,
     spec: Mapping[str, Any] | None = None,
     status: Mapping[str, Any] | None = None,
@@ -111,7 +120,8 @@ def make_pod(
     """Return a pod with one container; with `node` it is on that node, otherwise it is pending.
 
     `requests` adds to cpu and memory. `claims` names PersistentVolumeClaims, `gates` scheduling
-    gates. `metadata`, `spec` and `status` take any other field, spelt as in a manifest.
+    gates, `group` the pod group. `metadata`, `spec` and `status` take any other field, spelt as
+    in a manifest.
 
     >>> pod = make_pod("web", cpu="500m", tolerations=["gpu=true:NoSchedule", "spot"])
     >>> [toleration.operator for toleration in pod.spec.tolerations]
@@ -146,11 +156,50 @@ def make_pod(
                 "affinity": affinity,
                 "volumes": claim_volumes,
                 "schedulingGates": [{"name": gate} for gate in gates],
+                "schedulingGroup": {"podGroupName": group} if group else None,
                 **(spec or {}),
             },
             "status": {"nominatedNodeName": nominated_node, **(status or {})},
         },
         Pod,
+    )
+
+
+def make_pod_group(
+    name: str = "group",
+    *,
+    namespace: str = "default",
+    min_count: int | None = None,
+    priority: int | None = None,
+    topology: str = "",
+    disruption_mode: str = "single",
+    metadata: Mapping[str, Any] | None = None,
+    spec: Mapping[str, Any] | None = None,
+    status: Mapping[str, Any] | None = None,
+) -> WorkloadPodGroup:
+    """Return a pod group: with `min_count` a gang, otherwise a group of the basic policy.
+
+    `topology` names a node label whose value all pods share, `disruption_mode` is "single" or
+    "all". `metadata`, `spec` and `status` take any other field, spelt as in a manifest.
+
+    >>> make_pod_group("training", min_count=8).min_count
+    8
+    """
+    gang = {"basic": {}} if min_count is None else {"gang": {"minCount": min_count}}
+    constraints = {"topology": [{"key": topology}]} if topology else None
+    return _made(
+        {
+            "metadata": {"name": name, "namespace": namespace, **(metadata or {})},
+            "spec": {
+                "schedulingPolicy": gang,
+                "schedulingConstraints": constraints,
+                "disruptionMode": {disruption_mode: {}},
+                "priority": priority,
+                **(spec or {}),
+            },
+            "status": dict(status or {}),
+        },
+        WorkloadPodGroup,
     )
 
 

@@ -17,7 +17,7 @@ from functools import cache
 
 from mooring.config.defaults import default_plugins
 from mooring.framework.features import FeatureGates
-from mooring.framework.points import CONFIGURABLE_POINTS
+from mooring.framework.points import CONFIGURABLE_POINTS, GROUP_POINTS
 
 #: Point -> the plugins that run there, with weights at score.
 DefaultPlugins = dict[str, tuple[tuple[str, int | None], ...]]
@@ -31,7 +31,9 @@ SPREAD = "PodTopologySpread"
 SELECTOR_SPREADS = ("DefaultPodTopologySpread", "SelectorSpread")
 
 #: The points that a file can name, in the order of a scheduling attempt.
-POINTS: tuple[str, ...] = tuple(point.key for point in CONFIGURABLE_POINTS)
+POINTS: tuple[str, ...] = tuple(
+    point.key for point in CONFIGURABLE_POINTS if point not in GROUP_POINTS
+)
 
 
 def _plain(names: str) -> tuple[tuple[str, None], ...]:

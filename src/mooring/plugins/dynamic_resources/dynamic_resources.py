@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from mooring.api import DeviceClass, Pod, ResourceClaim, ResourceSlice
+from mooring.api import DeviceClass, Pod, ResourceClaim, ResourceSlice, WorkloadPodGroup
 from mooring.api.resource import CLAIM_FINALIZER
 from mooring.errors import ObjectError
 from mooring.framework.cluster_events import ClusterEvent
@@ -16,6 +16,7 @@ from mooring.framework.decision import NodeStatuses
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
+from mooring.framework.placements import GroupTrial
 from mooring.framework.plugin import Plugin, PreFlight
 from mooring.framework.state import CycleState, StateNotFoundError
 from mooring.framework.status import Status
@@ -60,6 +61,8 @@ STILL_NOT_SCHEDULABLE = Status.unschedulable("still not schedulable")
 NOTHING_FREED = Status.unschedulable()
 DEALLOCATED = Status.unschedulable("deallocation of ResourceClaim completed")
 DELETED = Status.unschedulable("deletion of ResourceClaim completed")
+#: Said for every group that does not fit, whether it has claims or not.
+GROUP_DONE = Status.unschedulable("deallocation and deletion of ResourceClaims completed")
 
 
 class DynamicResources(Plugin):
@@ -238,6 +241,22 @@ class DynamicResources(Plugin):
             return Status.error(str(error))
         if not kept:
             return self._nothing_freed(NO_NEW_CLAIMS)
+        return self._free_claims(kept, pod, statuses)
+
+    def pod_group_post_filter(
+        self, state: CycleState, group: WorkloadPodGroup, trial: GroupTrial
+    ) -> Status:
+        """Deallocate claims that kept pods of a group from nodes, as `post_filter` does."""
+        topology = self.handle.features.enabled("TopologyAwareWorkloadScheduling")
+        if topology and group.spec.scheduling_constraints is not None:
+            return Status.unschedulable()
+        for refusal in trial.refusals:
+            kept: PodResourceClaims | None = refusal.state.get(self.name)
+            if kept:
+                self._free_claims(kept, refusal.pod, refusal.statuses)
+        return GROUP_DONE
+
+    def _free_claims(self, kept: PodResourceClaims, pod: Pod, statuses: NodeStatuses) -> Status:
         special = kept.extended
         is_stale = special is not None and not is_in_memory(special)
         for index in sorted(self._unavailable(kept, statuses)):

@@ -11,19 +11,33 @@ from typing import Any, ClassVar
 import msgspec
 import numpy as np
 
-from mooring.api import DeviceClass, Node, Pod, is_extended_resource, is_scalar_resource
+from mooring.api import (
+    DeviceClass,
+    Node,
+    Pod,
+    WorkloadPodGroup,
+    is_extended_resource,
+    is_scalar_resource,
+)
 from mooring.api.pod_requests import PODS, RequestOptions, pod_requests
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.diagnosis import Shortfall
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo, node_allocatable
 from mooring.framework.nodes import Nodes
+from mooring.framework.placements import GroupAssignments
 from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.plugins.args import NodeResourcesFitArgs
 from mooring.plugins.gates import gates_of
-from mooring.plugins.node_resources.allocation import Share, shares_of
+from mooring.plugins.node_resources.allocation import (
+    Share,
+    non_zero_allocated,
+    percent,
+    quotient,
+    shares_of,
+)
 from mooring.plugins.node_resources.device_classes import (
     IMPLICIT_PREFIX,
     any_backed,
@@ -176,6 +190,27 @@ class Fit(Plugin):
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int | Status:
         """Score one node."""
         return self._strategy.score(node, self._shares_of(state, pod))
+
+    def score_placement(
+        self, state: CycleState, group: WorkloadPodGroup, assignments: GroupAssignments
+    ) -> int:
+        """Score a placement of a pod group: the fuller its nodes are together, the better.
+
+        The strategy is always MostAllocated, with the resources of the plugin's own.
+        """
+        total = weights = 0
+        for spec in self._resources:
+            offered = int(assignments.nodes.allocatable(spec.name).sum())
+            if not offered:
+                continue
+            used = int(non_zero_allocated(assignments.nodes, spec.name).sum())
+            used += sum(
+                self._requests.for_fit_score(info.pod).get(spec.name, 0)
+                for info, _ in assignments.pods
+            )
+            total += percent(min(used, offered), offered) * spec.weight
+            weights += spec.weight
+        return quotient(total, weights) if weights else 0
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | Status:
         """Score all nodes."""

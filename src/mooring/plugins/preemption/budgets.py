@@ -47,6 +47,13 @@ class Budgets:
             (violating if self._use(pod, used) else others).append(pod)
         return violating, others
 
+    def violations(self, pods: Sequence[PodInfo], used: dict[int, int]) -> int:
+        """Return how many pods exceed a budget if they go too.
+
+        `used` holds the disruptions that the pods of earlier calls have used, and is updated.
+        """
+        return sum(self._use(pod, used) for pod in pods)
+
     def _use(self, info: PodInfo, used: dict[int, int]) -> bool:
         """Count the pod against the budgets that cover it; return whether one is exceeded."""
         meta = info.pod.metadata

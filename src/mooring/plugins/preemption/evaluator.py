@@ -17,6 +17,7 @@ from mooring.framework.decision import Candidate, NodeStatuses
 from mooring.framework.extender import Victims
 from mooring.framework.handle import Handle
 from mooring.framework.plugin import Nominate
+from mooring.framework.pod_groups import has_pod_groups
 from mooring.framework.preemption import PreemptionPolicy
 from mooring.framework.state import CycleState
 from mooring.framework.status import Code, Status
@@ -213,7 +214,23 @@ class Evaluator:
             for name, those in victims.items()
         ]
 
+    def _whole_groups(self, trial: DryRunResult, budgets: Budgets) -> DryRunResult:
+        """Return a trial whose victims take the groups with them that are disrupted as a whole."""
+        groups = self._handle.pod_groups
+        victims = {info.uid: info for info in trial.victims()}
+        for info in tuple(victims.values()):
+            victims.update((other.uid, other) for other in groups.disrupted_with(info.pod))
+        if len(victims) == len(tuple(trial.victims())):
+            return trial
+        pods = list(victims.values())
+        violations = budgets.violations(pods, {})
+        whole = Victims(tuple(info.pod for info in pods), violations)
+        return DryRunResult.of(trial.node_name, pods, whole)
+
     async def _clear_cheapest(self, pod: Pod, found: Sequence[DryRunResult]) -> Nominate | Status:
+        if has_pod_groups(self._handle.features):
+            budgets = Budgets(self._handle.lister(PodDisruptionBudget).list())
+            found = [self._whole_groups(trial, budgets) for trial in found]
         cheapest = min(trial.cost for trial in found)
         # Sorted by name, so that a seed gives the same choice whatever the order of rows.
         best = sorted(

@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import Any
 
-from mooring.api import Condition, Pod
+import msgspec
+
+from mooring.api import Condition, Pod, WorkloadPodGroup
 from mooring.api.pod_conditions import condition_patch
 from mooring.errors import ApiError, LeaseExpiredError
 from mooring.framework.handle import Handle
@@ -30,6 +33,48 @@ FAILED = "Error occurred during async preemption"
 
 #: Seconds until a preemption is retried that failed because the lease had expired.
 LEASE_WAIT = 1.0
+
+
+#: The name of the domain of a group's preemption, where a pod's has the node's name.
+CLUSTER = "cluster"
+
+
+class _Preemptor(msgspec.Struct, frozen=True):
+    """A pod or pod group whose victims are removed."""
+
+    obj: Pod | WorkloadPodGroup
+    #: The word for it in texts: "pod" or "podgroup".
+    kind: str
+    scheduler_name: str
+    #: The pods that are tried again when the victims are gone.
+    pods: Sequence[Pod]
+    #: The nodes that the pods are nominated to, and how texts name them.
+    node_names: Sequence[str]
+    place: str
+
+    @property
+    def uid(self) -> str:
+        """Return the uid of the pod or group."""
+        return self.obj.metadata.uid
+
+    @property
+    def related(self) -> Any:
+        """Return the related object of Events.
+
+        There is none for a pod: kube-scheduler tries to pass it, but what it passes is no object.
+        """
+        return self.obj if isinstance(self.obj, WorkloadPodGroup) else None
+
+
+def _of_pod(pod: Pod, node_name: str) -> _Preemptor:
+    return _Preemptor(pod, "pod", pod.spec.scheduler_name, (pod,), (node_name,), node_name)
+
+
+def _of_group(
+    group: WorkloadPodGroup, pods: Sequence[Pod], node_names: Sequence[str]
+) -> _Preemptor:
+    name = pods[0].spec.scheduler_name
+    return _Preemptor(group, "podgroup", name, pods, node_names, CLUSTER)
 
 
 class Executor:
@@ -55,46 +100,68 @@ class Executor:
 
     def start(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
         """Carry out a preemption in a task beside the scheduling loop."""
+        self._start(_of_pod(preemptor, node_name), victims)
+
+    def start_for_group(
+        self,
+        group: WorkloadPodGroup,
+        pods: Sequence[Pod],
+        node_names: Sequence[str],
+        victims: Sequence[Pod],
+    ) -> None:
+        """Carry out the preemption of a group beside the scheduling loop.
+
+        `pods` are the pods of the group that wait for it, `node_names` their nominated nodes.
+        """
+        self._start(_of_group(group, pods, node_names), victims)
+
+    def _start(self, preemptor: _Preemptor, victims: Sequence[Pod]) -> None:
         leaving = [pod for pod in victims if pod.metadata.deletion_timestamp is None]
         if leaving:
-            self._handle.metrics.preemption_victims.observe(len(victims))
-            self._preempting[preemptor.metadata.uid] = None
-            self._handle.spawn(self._run_beside(preemptor, node_name, leaving), preemptor)
+            self._observe(preemptor, victims)
+            self._preempting[preemptor.uid] = None
+            self._handle.spawn(self._run_beside(preemptor, leaving), preemptor.pods[0])
             vlog(
                 log,
                 2,
                 "Start the preemption asynchronously",
-                preemptor=preemptor,
-                node=node_name,
+                preemptor=preemptor.obj,
+                node=preemptor.place,
                 numVictims=len(victims),
                 numVictimsToDelete=len(leaving),
             )
 
-    async def _run_beside(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
-        uid = preemptor.metadata.uid
+    def _observe(self, preemptor: _Preemptor, victims: Sequence[Pod]) -> None:
+        metrics = self._handle.metrics
+        of_pod = isinstance(preemptor.obj, Pod)
+        counted = metrics.preemption_victims if of_pod else metrics.workload_preemption_victims
+        counted.observe(len(victims))
+
+    async def _run_beside(self, preemptor: _Preemptor, victims: Sequence[Pod]) -> None:
+        uid = preemptor.uid
         start = self._handle.clock.now()
         result = SUCCESS
         try:
-            await self._clear_lower_nominations(preemptor, node_name)
+            await self._clear_lower_nominations(preemptor)
             for victim in victims[:-1]:
-                await self._preempt(preemptor, node_name, victim)
+                await self._preempt(preemptor, victim)
             self._preempting[uid] = victims[-1]
-            await self._preempt(preemptor, node_name, victims[-1])
-            if not self._are_left(node_name, victims):
+            await self._preempt(preemptor, victims[-1])
+            if not self._are_left(victims):
                 # If the victims went while PreEnqueue gated the preemptor, no other event requeues
                 # it. kube-scheduler leaves that to the flush after 5 minutes.
                 self._preempting.pop(uid, None)
-                self._handle.activate((preemptor,))
+                self._handle.activate(preemptor.pods)
         except ApiError as error:
             result = ERROR
             if isinstance(error, LeaseExpiredError):
                 # The client refused without a request to the server; an immediate retry would spin.
-                vlog(log, 2, FAILED, preemptor=preemptor, err=error)
+                vlog(log, 2, FAILED, preemptor=preemptor.obj, err=error)
                 await self._handle.clock.sleep(LEASE_WAIT)
             else:
                 log.exception(FAILED)
             self._preempting.pop(uid, None)
-            self._handle.activate((preemptor,))
+            self._handle.activate(preemptor.pods)
         finally:
             self._preempting.pop(uid, None)
             metrics = self._handle.metrics
@@ -105,23 +172,37 @@ class Executor:
                 log,
                 2,
                 "Async Preemption finished completely",
-                preemptor=preemptor,
-                node=node_name,
+                preemptor=preemptor.obj,
+                node=preemptor.place,
                 result=result,
             )
 
     async def run(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
         """Carry out a preemption within the cycle (gate SchedulerAsyncPreemption off)."""
-        self._handle.metrics.preemption_victims.observe(len(victims))
+        await self._run(_of_pod(preemptor, node_name), victims)
+
+    async def run_for_group(
+        self,
+        group: WorkloadPodGroup,
+        pods: Sequence[Pod],
+        node_names: Sequence[str],
+        victims: Sequence[Pod],
+    ) -> None:
+        """Carry out the preemption of a group within the cycle."""
+        await self._run(_of_group(group, pods, node_names), victims)
+
+    async def _run(self, preemptor: _Preemptor, victims: Sequence[Pod]) -> None:
+        self._observe(preemptor, victims)
         for victim in victims:
             if victim.metadata.deletion_timestamp is None:
-                await self._preempt(preemptor, node_name, victim)
-        await self._clear_lower_nominations(preemptor, node_name)
+                await self._preempt(preemptor, victim)
+        await self._clear_lower_nominations(preemptor)
 
-    async def _clear_lower_nominations(self, preemptor: Pod, node_name: str) -> None:
-        for info in list(self._handle.nominator.nominated_on(node_name)):
-            if info.priority < preemptor.priority:
-                self._handle.nominator.delete(info.uid)
+    async def _clear_lower_nominations(self, preemptor: _Preemptor) -> None:
+        nominator, priority = self._handle.nominator, preemptor.obj.priority
+        for info in [one for name in preemptor.node_names for one in nominator.nominated_on(name)]:
+            if info.priority < priority:
+                nominator.delete(info.uid)
                 meta = info.pod.metadata
                 await self._handle.client.patch(
                     Pod,
@@ -131,12 +212,16 @@ class Executor:
                     subresource="status",
                 )
 
-    def _are_left(self, node_name: str, victims: Sequence[Pod]) -> bool:
-        node = self._handle.snapshot.find(node_name)
-        return node is not None and any(pod.metadata.uid in node.pods for pod in victims)
+    def _are_left(self, victims: Sequence[Pod]) -> bool:
+        find = self._handle.snapshot.find
+        return any(
+            (node := find(pod.spec.node_name)) is not None and pod.metadata.uid in node.pods
+            for pod in victims
+        )
 
-    async def _preempt(self, preemptor: Pod, node_name: str, victim: Pod) -> None:
-        note = f"Preempted by pod {preemptor.metadata.uid} on node {node_name}"
+    async def _preempt(self, preemptor: _Preemptor, victim: Pod) -> None:
+        node_name = preemptor.place
+        note = f"Preempted by {preemptor.kind} {preemptor.uid} on node {node_name}"
         if self._take_back(victim):
             note += " (in kube-scheduler memory)."
         else:
@@ -145,12 +230,11 @@ class Executor:
             except ApiError as error:
                 if error.status != _NOT_FOUND:
                     raise
-                vlog(log, 2, GONE, preemptor=preemptor, victim=victim, node=node_name)
+                vlog(log, 2, GONE, preemptor=preemptor.obj, victim=victim, node=node_name)
                 return
-            vlog(log, 2, PREEMPTED, preemptor=preemptor, victim=victim, node=node_name)
-        # The event has no related object: kube-scheduler tries to pass the preemptor, but what it
-        # passes is not an object.
-        self._handle.events.event(victim, "Normal", "Preempted", "Preempting", note)
+            vlog(log, 2, PREEMPTED, preemptor=preemptor.obj, victim=victim, node=node_name)
+        events, related = self._handle.events, preemptor.related
+        events.event(victim, "Normal", "Preempted", "Preempting", note, related)
 
     def _take_back(self, victim: Pod) -> bool:
         uid = victim.metadata.uid
@@ -160,14 +244,14 @@ class Executor:
         binding = self._handle.pre_binding_pod(uid)
         return binding is not None and binding.cancel(f"preempted by {self._plugin}")
 
-    async def _delete(self, preemptor: Pod, victim: Pod) -> None:
+    async def _delete(self, preemptor: _Preemptor, victim: Pod) -> None:
         meta = victim.metadata
         condition = Condition(
             type="DisruptionTarget",
             status="True",
             reason="PreemptionByScheduler",
-            message=f"{preemptor.spec.scheduler_name}: preempting to accommodate a higher "
-            "priority pod",
+            message=f"{preemptor.scheduler_name}: preempting to accommodate a higher "
+            f"priority {preemptor.kind}",
         )
         status = condition_patch(victim, condition, self._handle.clock.now())
         if status:

@@ -10,17 +10,20 @@ from typing import Any
 
 import msgspec
 
-from mooring.api import Pod, PodDisruptionBudget
+from mooring.api import Pod, PodDisruptionBudget, WorkloadPodGroup
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.decision import NodeStatuses
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
+from mooring.framework.placements import GroupTrial, NominatePods
 from mooring.framework.plugin import Nominate, Plugin
-from mooring.framework.preemption import PreemptionPolicy
+from mooring.framework.preemption import PreemptionPolicy, is_preempted
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.plugins.args import DefaultPreemptionArgs
 from mooring.plugins.preemption.evaluator import Evaluator
+from mooring.plugins.preemption.executor import Executor
+from mooring.plugins.preemption.group_evaluator import GroupEvaluator
 
 FOUND = "preemption: found a potential placement for pod on node {}, preempting {} victims"
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
@@ -44,7 +47,7 @@ class PriorityPolicy(PreemptionPolicy):
         """Return whether the node has pods of lower priority that a preemption removes."""
         priority = pod.priority
         return any(
-            other.priority < priority and _is_leaving(other.pod) for other in node.pods.values()
+            other.priority < priority and is_preempted(other.pod) for other in node.pods.values()
         )
 
     def no_victims(self, pod: Pod, node_name: str) -> Status:
@@ -68,6 +71,8 @@ class DefaultPreemption(Plugin):
         policy = PriorityPolicy(self.handle, self.args)
         self._evaluator = Evaluator(self.name, self.handle, policy)
         self._says_placement = self.handle.features.release.says_placement
+        self._group_executor = Executor(self.name, self.handle)
+        self._group_evaluator = GroupEvaluator(self.handle, self._group_executor)
 
     def start(self) -> None:
         """Request the informer of disruption budgets before the first preemption needs it."""
@@ -77,6 +82,10 @@ class DefaultPreemption(Plugin):
         """Keep a pod out of the queue while its own victims are being removed."""
         if self._evaluator.is_preempting(pod.metadata.uid):
             return STILL_PREEMPTING
+        if pod.spec.scheduling_group is not None:
+            group = self.handle.pod_groups.of(pod)
+            if group is not None and self._group_executor.is_preempting(group.metadata.uid):
+                return STILL_PREEMPTING
         return None
 
     async def post_filter(
@@ -92,6 +101,15 @@ class DefaultPreemption(Plugin):
             return msgspec.structs.replace(result, status=status)
         return result
 
+    async def pod_group_post_filter(
+        self, state: CycleState, group: WorkloadPodGroup, trial: GroupTrial
+    ) -> NominatePods | Status:
+        """Find victims for a group that does not fit, and nominate nodes for its pods.
+
+        Suspends as `post_filter` does.
+        """
+        return await self._group_evaluator.preempt(trial)
+
     def events_to_register(self) -> list[ClusterEvent]:
         """Return only an event that never requeues; the plugins that refused the pod do that."""
         if not self.handle.features.enabled("SchedulerAsyncPreemption"):
@@ -102,13 +120,3 @@ class DefaultPreemption(Plugin):
 def _after_pod_deletion(pod: Pod, old: Any, new: Any) -> QueueingHint:
     """Return Skip: the event is only registered so that PreEnqueue runs again for a gated pod."""
     return QueueingHint.SKIP
-
-
-def _is_leaving(pod: Pod) -> bool:
-    """Return whether the pod is terminating because of a preemption."""
-    if pod.metadata.deletion_timestamp is None:
-        return False
-    for condition in pod.status.conditions:
-        if condition.type == "DisruptionTarget":
-            return condition.status == "True" and condition.reason == "PreemptionByScheduler"
-    return False

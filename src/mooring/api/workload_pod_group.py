@@ -1,0 +1,142 @@
+"""PodGroup of scheduling.k8s.io: the pods of a workload that kube-scheduler treats as one.
+
+Named WorkloadPodGroup, because the PodGroup of scheduling.x-k8s.io (`mooring.api.PodGroup`) is an
+older kind of the scheduler plugins, with other fields.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from mooring.api.meta import Condition, TypedObject
+from mooring.api.pod import Pod
+from mooring.api.wire import Wire
+
+
+class BasicSchedulingPolicy(Wire, frozen=True, kw_only=True):
+    """The policy of a group whose pods need not start together."""
+
+
+class GangSchedulingPolicy(Wire, frozen=True, kw_only=True):
+    """The policy of a group of which a number of pods start together or not at all."""
+
+    min_count: int = 0
+
+
+class PodGroupSchedulingPolicy(Wire, frozen=True, kw_only=True):
+    """How a group is scheduled: exactly one of the policies is set."""
+
+    basic: BasicSchedulingPolicy | None = None
+    gang: GangSchedulingPolicy | None = None
+
+
+class TopologyConstraint(Wire, frozen=True, kw_only=True):
+    """A node label whose value all pods of a group share."""
+
+    key: str = ""
+
+
+class PodGroupSchedulingConstraints(Wire, frozen=True, kw_only=True):
+    """Where the pods of a group may run, relative to one another."""
+
+    topology: tuple[TopologyConstraint, ...] = ()
+
+
+class SingleDisruptionMode(Wire, frozen=True, kw_only=True):
+    """The mode of a group whose pods can be preempted one by one."""
+
+
+class AllDisruptionMode(Wire, frozen=True, kw_only=True):
+    """The mode of a group whose pods are preempted together."""
+
+
+class DisruptionMode(Wire, frozen=True, kw_only=True):
+    """How a group is disrupted: exactly one of the modes is set."""
+
+    single: SingleDisruptionMode | None = None
+    all: AllDisruptionMode | None = None
+
+
+class PodGroupResourceClaim(Wire, frozen=True, kw_only=True):
+    """A group's use of a ResourceClaim, by name or created from a template."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class WorkloadReference(Wire, frozen=True, kw_only=True):
+    """The template of a Workload that a group was made from."""
+
+    workload_name: str = ""
+    template_name: str = ""
+
+
+class WorkloadPodGroupSpec(Wire, frozen=True, kw_only=True):
+    """What a group is and needs."""
+
+    parent_composite_pod_group_name: str | None = None
+    workload_ref: WorkloadReference | None = None
+    scheduling_policy: PodGroupSchedulingPolicy = PodGroupSchedulingPolicy()
+    scheduling_constraints: PodGroupSchedulingConstraints | None = None
+    resource_claims: tuple[PodGroupResourceClaim, ...] = ()
+    disruption_mode: DisruptionMode | None = None
+    priority_class_name: str = ""
+    priority: int | None = None
+    preemption_policy: str | None = None
+
+
+class PodGroupResourceClaimStatus(Wire, frozen=True, kw_only=True):
+    """The ResourceClaim that was made for a group's claim."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
+class WorkloadPodGroupStatus(Wire, frozen=True, kw_only=True):
+    """The observed state of a group, written by the scheduler."""
+
+    conditions: tuple[Condition, ...] = ()
+    resource_claim_statuses: tuple[PodGroupResourceClaimStatus, ...] = ()
+
+
+class WorkloadPodGroup(TypedObject, frozen=True, kw_only=True):
+    """A group of pods that kube-scheduler schedules, and may disrupt, as one."""
+
+    api_version: ClassVar[str] = "scheduling.k8s.io/v1beta1"
+    kind: ClassVar[str] = "PodGroup"
+
+    spec: WorkloadPodGroupSpec = WorkloadPodGroupSpec()
+    status: WorkloadPodGroupStatus = WorkloadPodGroupStatus()
+
+    @property
+    def priority(self) -> int:
+        """Return spec.priority; 0 if it is not set."""
+        return self.spec.priority or 0
+
+    @property
+    def min_count(self) -> int:
+        """Return how many pods must be placed together; 1 for a group that is no gang."""
+        gang = self.spec.scheduling_policy.gang
+        return 1 if gang is None else gang.min_count
+
+    @property
+    def is_disrupted_whole(self) -> bool:
+        """Return whether the pods of the group are preempted together."""
+        mode = self.spec.disruption_mode
+        return mode is not None and mode.all is not None
+
+    @property
+    def topology_key(self) -> str:
+        """Return the node label whose value all pods of the group share; "" if there is none."""
+        constraints = self.spec.scheduling_constraints
+        topology = () if constraints is None else constraints.topology
+        return topology[0].key if topology else ""
+
+
+def scheduling_group_key(pod: Pod) -> str:
+    """Return "namespace/name" of the group that spec.schedulingGroup names; "" if it names none."""
+    group = pod.spec.scheduling_group
+    if group is None or not group.pod_group_name:
+        return ""
+    return f"{pod.metadata.namespace}/{group.pod_group_name}"

@@ -1,0 +1,66 @@
+"""TopologyPlacementGenerator: the domains of a topology that a pod group may go to as a whole."""
+
+# kube-scheduler: plugins/topologyaware/topology_placement.go
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mooring.api import WorkloadPodGroup
+from mooring.framework.nodes import Nodes
+from mooring.framework.placements import Placement
+from mooring.framework.plugin import Plugin
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+
+NO_DOMAIN = "cannot determine domain for already scheduled pods: {}"
+UNLABELLED = "no topology domain found for pod {}"
+SEVERAL = "more than 1 domain found for pod group: {}, {}"
+NO_NODE = 'getting node for pod {}: nodeinfo not found for node name "{}"'
+
+
+class TopologyPlacementGenerator(Plugin):
+    """The plugin that proposes one placement per value of the label that a group names."""
+
+    name = "TopologyPlacementGenerator"
+
+    def generate_placements(
+        self, state: CycleState, group: WorkloadPodGroup, nodes: Nodes
+    ) -> Sequence[Placement] | Status:
+        """Return the domains; all nodes for a group without a constraint.
+
+        If pods of the group run already, only their domain is left.
+        """
+        key = group.topology_key
+        if not key:
+            return (Placement("", np.ones(len(nodes), dtype=np.bool_)),)
+        wanted = self._domain_in_use(group, key)
+        if isinstance(wanted, Status):
+            return wanted
+        column = nodes.label(key)
+        codes, values = column.codes, column.values
+        # The order of domains is random in kube-scheduler; by name, the same one comes first.
+        domains = sorted(
+            (value, code)
+            for code in np.unique(codes).tolist()
+            if (value := values[code]) is not None and wanted in (None, value)
+        )
+        return [Placement(value, codes == code) for value, code in domains]
+
+    def _domain_in_use(self, group: WorkloadPodGroup, key: str) -> str | Status | None:
+        """Return the domain of the pods of a group that have a node; None if none has."""
+        domain: str | None = None
+        for info in self.handle.pod_groups.placed(group.key):
+            name = info.pod.spec.node_name
+            node = self.handle.snapshot.find(name)
+            if node is None:
+                return Status.error(NO_DOMAIN.format(NO_NODE.format(info.pod.key, name)))
+            value = node.node.metadata.labels.get(key)
+            if value is None:
+                return Status.error(NO_DOMAIN.format(UNLABELLED.format(info.pod.key)))
+            if domain is not None and domain != value:
+                return Status.error(NO_DOMAIN.format(SEVERAL.format(domain, value)))
+            domain = value
+        return domain

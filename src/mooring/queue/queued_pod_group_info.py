@@ -1,0 +1,86 @@
+"""QueuedPodGroupInfo: a pod group that waits to be scheduled, with those of its pods that wait.
+
+# kube-scheduler: framework/types.go (QueuedPodGroupInfo)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from mooring.api import WorkloadPodGroup
+from mooring.framework.queued import QueuedPod
+from mooring.queue.queued_pod_info import QueuedPodInfo
+
+_PREFIX = "podgroup/"
+
+
+def group_entity_key(group_key: str) -> str:
+    """Return the key of a group in the queue, which no pod has ("namespace/name")."""
+    return _PREFIX + group_key
+
+
+class QueuedPodGroupInfo(QueuedPodInfo):
+    """A pod group in the queue: it is popped, backs off and waits for events as one.
+
+    Its `pod` is one of the members, which stands for all where one pod is needed. Owned as a
+    QueuedPodInfo is.
+    """
+
+    __slots__ = ("gating_member", "group", "members")
+
+    is_group = True
+
+    def __init__(
+        self, group: WorkloadPodGroup, first: QueuedPodInfo, timestamp: float, sequence: int
+    ) -> None:
+        super().__init__(first.pod, timestamp, sequence)
+        self.group = group
+        self.uid = group.metadata.uid
+        self.key = group_entity_key(group.key)
+        #: By "namespace/name".
+        self.members: dict[str, QueuedPodInfo] = {first.key: first}
+        #: The member that PreEnqueue refused last; the first to be asked again.
+        self.gating_member: QueuedPodInfo | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of pods."""
+        return len(self.members)
+
+    def each(self) -> Iterable[QueuedPodInfo]:
+        """Return the members, in no order."""
+        return self.members.values()
+
+    def add(self, member: QueuedPodInfo) -> None:
+        """Add a member, or replace the one with the same name."""
+        self.members[member.key] = member
+
+    def remove(self, key: str) -> QueuedPodInfo | None:
+        """Remove and return a member by "namespace/name"; None if it is not among them."""
+        member = self.members.pop(key, None)
+        if member is not None and member is self.gating_member:
+            self.gating_member = None
+        if member is not None and self.members and member.pod is self.pod:
+            self.pod = next(iter(self.members.values())).pod
+        return member
+
+    def gate(self, member: QueuedPodInfo) -> None:
+        """Record that PreEnqueue refused a member, which gates the whole group."""
+        self.gating_member, self.gating_plugin = member, member.gating_plugin
+        self.unschedulable_plugins |= {member.gating_plugin}
+
+    def in_order(self) -> list[QueuedPodInfo]:
+        """Return the members in the order in which they are tried."""
+        return sorted(self.members.values(), key=_order)
+
+    def as_queued_pod(self) -> QueuedPod:
+        """Return the view of the group that QueueSort plugins get."""
+        return msgspec.structs.replace(super().as_queued_pod(), group=self.group)
+
+
+def _order(member: QueuedPodInfo) -> tuple[int, int, float, str]:
+    # kube-scheduler: framework/types.go (PodGroupMemberPodsOrderingFunc)
+    pod = member.pod
+    return -pod.priority, -member.attempts, member.timestamp, pod.metadata.name

@@ -1,0 +1,358 @@
+"""PodGroupPlacing: places the pods of one group one after another, and can undo it.
+
+Pods are assumed in the cache and reserved, so each sees those before it: the columns of their nodes
+change in place. Undoing forgets them again, the last one first, which changes the same rows back;
+the snapshot is never copied. If the group fits, the pods stay where they are and go on to Permit.
+
+# kube-scheduler: schedule_one_podgroup.go (podGroupSchedulingDefaultAlgorithm)
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+import msgspec
+import numpy as np
+
+from mooring.api import Pod, WorkloadPodGroup
+from mooring.binding.binding_cycle import AssumedPod
+from mooring.binding.binding_points import run_reserve, run_unreserve
+from mooring.cache.cache import Cache
+from mooring.cycle.group_points import run_placement_feasible
+from mooring.cycle.placement_points import run_placement_generate, run_placement_score
+from mooring.cycle.profile import Profile
+from mooring.framework.decision import Decision, Outcome
+from mooring.framework.nodes import Rows
+from mooring.framework.placements import (
+    GroupAssignments,
+    MemberRefusal,
+    Placement,
+    PlacementProgress,
+)
+from mooring.framework.pod_groups import PodGroups
+from mooring.framework.pod_info import PodInfo
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.framework.what_if import one_row
+from mooring.observe.clock import Clock
+from mooring.observe.logs import vlog
+from mooring.queue.queued_pod_info import QueuedPodInfo
+from mooring.scheduler.failure import Failure
+from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
+
+log = logging.getLogger(__name__)
+
+GROUP_UNSCHEDULABLE = "pod group is unschedulable"
+NONE_AVAILABLE = "0/{} placements are available, first placement status: {}"
+OTHER_FAILED = "failed to schedule other pod from a pod group: {}"
+NOT_EVALUATED = "failed to evaluate placement feasibility: {}"
+
+
+_FEASIBLE = "feasible"
+_INFEASIBLE = "infeasible"
+
+
+class MemberResult(msgspec.Struct):
+    """What became of one pod of a group in an attempt."""
+
+    info: QueuedPodInfo
+    #: When the attempt for the pod began.
+    start: float
+    #: The attempt, if the pod has found a node.
+    attempt: SchedulingAttempt | None = None
+    #: Why it has found none.
+    failure: Failure | None = None
+
+
+class PodGroupPlacing:
+    """The placing of one group's pods. Owned by the group's attempt."""
+
+    def __init__(
+        self,
+        attempts: SchedulingAttempts,
+        cache: Cache,
+        groups: PodGroups,
+        clock: Clock,
+        *,
+        profile: Profile,
+        group: WorkloadPodGroup,
+        members: Sequence[QueuedPodInfo],
+        timed: bool,
+        refusals: Sequence[MemberRefusal] = (),
+    ) -> None:
+        """Prepare the placing of `members`; a trial gets the `refusals` of the attempt before."""
+        self.group = group
+        self.profile = profile
+        #: The state that the group's points share.
+        self.state = CycleState()
+        self.state.record_plugin_metrics = timed
+        #: The pods that were tried and found no node.
+        self.refusals: list[MemberRefusal] = list(refusals)
+        #: One for each pod that was tried, in order.
+        self.results: list[MemberResult] = []
+        self._attempts = attempts
+        self._cache = cache
+        self._groups = groups
+        self._clock = clock
+        self._members = members
+        self._timed = timed
+        self._metrics = profile.handle.metrics
+        self._topology = profile.handle.features.enabled("TopologyAwareWorkloadScheduling")
+        #: The pods that were removed for a trial, by uid.
+        self._lifted: dict[str, PodInfo] = {}
+
+    @property
+    def pods(self) -> Sequence[Pod]:
+        """The pods of the group that have no node."""
+        return [member.pod for member in self._members]
+
+    @property
+    def assignments(self) -> Sequence[tuple[PodInfo, str]]:
+        """The pods that are placed, each with the node's name."""
+        info = self.profile.handle.pod_info
+        return [(info(one.pod), one.node_name) for one in self._placed()]
+
+    async def place(self) -> Status | None:
+        """Place the pods; return why the group does not fit, or None.
+
+        If it fits, the pods are assumed; otherwise none is.
+        """
+        self.undo()
+        if not self._topology:
+            return await self._place_in(None)
+        nodes = self.profile.handle.snapshot
+        placements = run_placement_generate(self.profile, self.state, self.group, nodes)
+        if isinstance(placements, Status):
+            self.results = []
+            return placements
+        self._metrics.generated_placements[self.profile.name].inc(len(placements))
+        if len(placements) == 1 and bool(placements[0].mask.all()):
+            status = await self._evaluate(placements[0], None)
+        else:
+            status = await self._place_in_best(placements)
+        return status
+
+    async def _place_in_best(self, placements: Sequence[Placement]) -> Status | None:
+        """Try the group in every placement; leave it placed in the best one."""
+        nodes = self.profile.handle.snapshot
+        fitting: list[tuple[GroupAssignments, list[MemberResult]]] = []
+        first: tuple[Status, list[MemberResult]] | None = None
+        for placement in placements:
+            rows = np.flatnonzero(placement.mask)
+            status = await self._evaluate(placement, rows)
+            if status is not None and status.is_error:
+                return status
+            if status is None:
+                pods = self.assignments
+                self.undo()
+                found = GroupAssignments(placement.name, nodes.select(rows), pods)
+                fitting.append((found, self.results))
+            elif first is None:
+                first = status, self.results
+        if not fitting:
+            assert first is not None
+            status, self.results = first
+            return Status.unschedulable(
+                GROUP_UNSCHEDULABLE, NONE_AVAILABLE.format(len(placements), _said(status))
+            )
+        chosen = self._choose([found for found, _ in fitting])
+        if isinstance(chosen, Status):
+            self.results = []
+            return chosen
+        found, self.results = fitting[chosen]
+        return self._place_again(found)
+
+    async def _evaluate(self, placement: Placement, rows: Rows | None) -> Status | None:
+        start = self._clock.now()
+        status = await self._place_in(rows)
+        if status is None or status.is_rejected:
+            result = _FEASIBLE if status is None else _INFEASIBLE
+            metrics, profile = self._metrics, self.profile.name
+            metrics.placement_evaluations[result, profile].inc()
+            seconds = self._clock.now() - start
+            metrics.placement_evaluation_duration[result, profile].observe(seconds)
+            vlog(log, 4, "Placement evaluated", placement=placement.name, result=result)
+        return status
+
+    def _choose(self, fitting: Sequence[GroupAssignments]) -> int | Status:
+        """Return the position of the best placement; of equals, a random one."""
+        if len(fitting) == 1:
+            return 0
+        totals = run_placement_score(self.profile, self.state, self.group, fitting)
+        if isinstance(totals, Status):
+            return totals
+        best: list[int] = np.flatnonzero(totals == totals.max()).tolist()
+        return self.profile.handle.random.choice(best)
+
+    def _place_again(self, found: GroupAssignments) -> Status | None:
+        """Assume and reserve pods again on the nodes that were found for them."""
+        nodes = {info.uid: node_name for info, node_name in found.pods}
+        for result in self.results:
+            attempt = result.attempt
+            if attempt is None:
+                continue
+            decision = Decision(attempt.info.pod, self.profile.name, Outcome.SCHEDULED)
+            decision.node_name = nodes[attempt.info.uid]
+            status = self._attempts.assume(attempt, decision)
+            if status is not None:
+                self._attempts.give_back(attempt, status)
+                attempt.assumed = None
+                self.undo()
+                return Status.error(OTHER_FAILED.format(status.message))
+        return None
+
+    async def _place_in(self, within: Rows | None) -> Status | None:
+        """Place the pods on these rows, or on all; return why the group does not fit, or None."""
+        self.results = []
+        try:
+            status = await self._place(within)
+        except BaseException:
+            self.undo()
+            raise
+        if status is None and not any(result.attempt for result in self.results):
+            # Enough pods of the group run already, and none of the others fits.
+            status = Status.unschedulable(GROUP_UNSCHEDULABLE)
+        if status is not None:
+            self.undo()
+        return status
+
+    def undo(self) -> None:
+        """Take every placed pod off its node, the last one first."""
+        for result in reversed(self.results):
+            if result.attempt is not None and result.attempt.assumed is not None:
+                self._attempts.give_back(result.attempt, Status.unschedulable())
+                result.attempt.assumed = None
+
+    def reset(self) -> None:
+        """Undo everything: the placed pods, and those that were removed for a trial."""
+        self.undo()
+        while self._lifted:
+            _, info = self._lifted.popitem()
+            self._cache.lower_pod(info)
+
+    def remove(self, pods: Sequence[PodInfo]) -> None:
+        """Take pods off their nodes."""
+        for info in pods:
+            self._cache.lift_pod(info)
+            self._lifted[info.uid] = info
+
+    def put_back(self, pods: Sequence[PodInfo]) -> bool:
+        """Put removed pods back, unless a placed pod would no longer pass Filter.
+
+        Return whether they are back.
+        """
+        for info in pods:
+            del self._lifted[info.uid]
+            self._cache.lower_pod(info)
+        if self._still_fit(pods):
+            return True
+        self.remove(pods)
+        return False
+
+    def _still_fit(self, others: Sequence[PodInfo]) -> bool:
+        """Return whether all placed pods pass Filter on their nodes beside pods that came back."""
+        handle, placed = self.profile.handle, self._placed()
+        counting = [one for one in placed if handle.precomputes(one.state)]
+        if not counting:
+            # What a plugin says of a node depends on that node alone.
+            names = {info.pod.spec.node_name for info in others}
+            placed = [one for one in placed if one.node_name in names]
+        change = [(one, info) for one in counting for info in others]
+        failed = any(self._told(handle.run_add_pod, *pair) for pair in change)
+        fits = not failed and self._pass_again(placed)
+        if not fits:
+            for pair in change:
+                self._told(handle.run_remove_pod, *pair)
+        return fits
+
+    def _told(self, run: Callable[..., Status | None], one: AssumedPod, other: PodInfo) -> bool:
+        """Tell the plugins of a placed pod that another pod came or went; True if one failed."""
+        node = self.profile.handle.snapshot.find(other.pod.spec.node_name)
+        return node is None or run(one.state, one.pod, other, node) is not None
+
+    def _pass_again(self, placed: Sequence[AssumedPod]) -> bool:
+        """Return whether placed pods pass Filter if they are placed again in their order."""
+        for one in reversed(placed):
+            run_unreserve(one.profile, one.state, one.pod, one.node_name)
+            self._lift(one)
+        fits = True
+        for one in placed:
+            fits = fits and self._passes(one)
+            info = self._cache.pod(one.pod.metadata.uid)
+            assert info is not None
+            self._cache.lower_pod(info)
+            run_reserve(one.profile, one.state, one.pod, one.node_name)
+        return fits
+
+    def _lift(self, one: AssumedPod) -> None:
+        info = self._cache.pod(one.pod.metadata.uid)
+        assert info is not None
+        self._cache.lift_pod(info)
+
+    def _passes(self, one: AssumedPod) -> bool:
+        handle = self.profile.handle
+        nodes = handle.snapshot
+        view = one_row(nodes, nodes.row(one.node_name))
+        return handle.run_filters(one.state, one.pod, view)[0] is None
+
+    def _placed(self) -> list[AssumedPod]:
+        return [
+            assumed
+            for result in self.results
+            if result.attempt is not None and (assumed := result.attempt.assumed) is not None
+        ]
+
+    async def _place(self, within: Rows | None) -> Status | None:
+        scheduled, remaining = len(self._groups.placed(self.group.key)), len(self._members)
+        status = self.feasible(scheduled, remaining)
+        if status is not None and status.is_rejected:
+            # Even if every pod found a node, they would be too few.
+            return Status.unschedulable(GROUP_UNSCHEDULABLE, *status.reasons)
+        if status is not None and not status.is_wait:
+            return status
+        for member in self._members:
+            result = await self._try(member, within)
+            self.results.append(result)
+            if result.failure is not None and not result.failure.rejected:
+                return Status.error(OTHER_FAILED.format(result.failure.message))
+            remaining -= 1
+            scheduled += result.attempt is not None
+            status = self.feasible(scheduled, remaining)
+            if status is not None and not status.is_wait:
+                return status
+        if status is not None:
+            return Status.unschedulable(GROUP_UNSCHEDULABLE, *status.reasons)
+        return None
+
+    def feasible(self, scheduled: int, remaining: int) -> Status | None:
+        """Ask whether enough pods fit if so many have a node and so many are to be tried."""
+        progress = PlacementProgress(scheduled, remaining)
+        status = run_placement_feasible(self.profile, self.state, self.group, progress)
+        if status is not None and status.is_error:
+            return Status.error(NOT_EVALUATED.format(status.message))
+        return status
+
+    async def _try(self, member: QueuedPodInfo, within: Rows | None) -> MemberResult:
+        start = self._clock.now()
+        state = CycleState()
+        state.record_plugin_metrics = self._timed
+        decision = await self._attempts.decide(
+            member.pod, state, start, post_filter=False, within=within
+        )
+        if decision.outcome is not Outcome.SCHEDULED:
+            if decision.statuses is not None:
+                self.refusals.append(MemberRefusal(member.pod, state, decision.statuses))
+            return MemberResult(member, start, failure=Failure.of(decision))
+        attempt = SchedulingAttempt(member, self.profile, state, start)
+        status = self._attempts.assume(attempt, decision)
+        if status is not None:
+            self._attempts.give_back(attempt, status)
+            return MemberResult(member, start, failure=Failure.on_node(status))
+        return MemberResult(member, start, attempt)
+
+
+def _said(status: Status) -> str:
+    """Return the text of a refusal; kube-scheduler shortens one that begins with the group's."""
+    first = status.reasons[0] if status.reasons else ""
+    return first if first == GROUP_UNSCHEDULABLE else status.message

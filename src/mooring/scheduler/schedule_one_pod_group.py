@@ -1,0 +1,328 @@
+"""One attempt to schedule a pod group, from its pop from the queue to the binds of its pods.
+
+    queue ─▶ checks ─▶ placing: each pod decided, assumed, reserved ─▶ Permit ─▶ bind, pod by pod
+                │            │
+              fail ◀──── undone, PodGroupPostFilter
+
+The steps of each pod are those of a single pod (`schedule_one`).
+
+# kube-scheduler: schedule_one_podgroup.go
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from mooring.api import Condition, Pod, WorkloadPodGroup
+from mooring.binding.pod_group_status_writer import GroupStatusWriter
+from mooring.cache.cache import Cache
+from mooring.cycle.group_points import run_pod_group_post_filter
+from mooring.cycle.profile import Profile
+from mooring.errors import cut_text
+from mooring.framework.features import FeatureGates
+from mooring.framework.placements import MemberRefusal, NominatePods
+from mooring.framework.pod_groups import PodGroups
+from mooring.framework.status import Code, Status
+from mooring.observe import metrics as labels
+from mooring.observe.clock import Clock
+from mooring.observe.logs import log_error, vlog
+from mooring.observe.metrics import Metrics
+from mooring.queue.pod_group_queue import GANG_SCHEDULING, GroupOutcome
+from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
+from mooring.queue.queued_pod_info import QueuedPodInfo
+from mooring.scheduler.failure import Failure
+from mooring.scheduler.pod_group_placing import GROUP_UNSCHEDULABLE, MemberResult, PodGroupPlacing
+from mooring.scheduler.schedule_one import (
+    SCHEDULER_ERROR,
+    UNSCHEDULABLE,
+    SchedulingAttempt,
+    SchedulingAttempts,
+)
+
+log = logging.getLogger(__name__)
+
+INITIALLY_SCHEDULED = "PodGroupInitiallyScheduled"
+SCHEDULED = "Scheduled"
+
+_SCHEDULER_NAMES = (
+    "all pods in a single pod group should have the same .spec.schedulerName set, "
+    'got: "{}" and "{}"'
+)
+_PRIORITIES = (
+    "all pods in a single pod group should have the same priority as the pod group's priority, "
+    "got {} and {}"
+)
+_POLICIES = "all pods in a single pod group should have the same preemption policy, got {} and {}"
+_GROUP_POLICY = (
+    "all pods in a single pod group should have the same preemption policy as the pod group's "
+    "preemption policy, got {} and {}"
+)
+_NO_PROFILE = 'profile not found for scheduler name "{}"'
+_NO_GROUP = "pod group object not found for pod group {}"
+
+_DEFAULT_POLICY = "PreemptLowerPriority"
+
+
+class GroupQueue(Protocol):
+    """The queue that a group came from, as its attempt needs it; `SchedulingQueue` is one."""
+
+    def group_attempted(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
+        """End the attempt for a popped group: those of its pods that failed are put back as one."""
+        ...
+
+
+class PodGroupAttempts:
+    """The steps of attempts for pod groups, for all profiles. Owned by the scheduling loop."""
+
+    def __init__(
+        self,
+        *,
+        attempts: SchedulingAttempts,
+        queue: GroupQueue,
+        profiles: Mapping[str, Profile],
+        cache: Cache,
+        groups: PodGroups,
+        status_writer: GroupStatusWriter,
+        features: FeatureGates,
+        clock: Clock,
+        metrics: Metrics,
+    ) -> None:
+        self._attempts = attempts
+        self._queue = queue
+        self._profiles = profiles
+        self._cache = cache
+        self._groups = groups
+        self._status_writer = status_writer
+        self._clock = clock
+        self._metrics = metrics
+        self._policy_of_group = features.enabled("PodGroupPreemptionPolicy")
+
+    async def schedule(
+        self, info: QueuedPodGroupInfo, *, timed: bool
+    ) -> Sequence[SchedulingAttempt]:
+        """Try a group; return the attempts whose binding cycles are to follow."""
+        start = self._clock.now()
+        group = self._groups.get(info.group.key)
+        if group is None:
+            self.fail(info, _NO_GROUP.format(info.group.key))
+            return ()
+        info.group = group
+        members = info.in_order()
+        problem = self._disagreement(group, members)
+        if problem:
+            self.fail(info, problem)
+            return ()
+        profile = self._profiles[members[0].pod.spec.scheduler_name]
+        members = [one for one in members if not self._attempts.skip(one)]
+        if not members:
+            self._queue.group_attempted(info, GroupOutcome.SCHEDULED)
+            return ()
+        vlog(log, 3, "Attempting to schedule pod group", podGroup=group)
+        placing = self._placing(profile, group, members, timed)
+        status = await placing.place()
+        self._metrics.pod_group_scheduling_algorithm_duration.observe(self._clock.now() - start)
+        if status is None:
+            return self._scheduled(info, placing, start)
+        nominations: NominatePods | None = None
+        final = status
+        if status.code is Code.UNSCHEDULABLE:
+            nominations, final = await self._post_filter(placing, members, status, timed)
+        self._unscheduled(info, members, placing, status, final, nominations, start)
+        return ()
+
+    def _placing(
+        self,
+        profile: Profile,
+        group: WorkloadPodGroup,
+        members: Sequence[QueuedPodInfo],
+        timed: bool,
+        refusals: Sequence[MemberRefusal] = (),
+    ) -> PodGroupPlacing:
+        return PodGroupPlacing(
+            self._attempts,
+            self._cache,
+            self._groups,
+            self._clock,
+            profile=profile,
+            group=group,
+            members=members,
+            timed=timed,
+            refusals=refusals,
+        )
+
+    # Checks.
+
+    def _disagreement(self, group: WorkloadPodGroup, members: Sequence[QueuedPodInfo]) -> str:
+        """Return in what the pods of a group differ that must be equal; "" if in nothing."""
+        name = members[0].pod.spec.scheduler_name
+        policy = _policy(group.spec.preemption_policy) if self._policy_of_group else ""
+        for pod in (*(one.pod for one in members), *self._placed(group)):
+            if pod.spec.scheduler_name != name:
+                return _SCHEDULER_NAMES.format(pod.spec.scheduler_name, name)
+            if pod.priority != group.priority:
+                return _PRIORITIES.format(pod.priority, group.priority)
+            own = _policy(pod.spec.preemption_policy)
+            if policy and own != policy:
+                text = _GROUP_POLICY if self._policy_of_group else _POLICIES
+                return text.format(own, policy)
+            policy = policy or own
+        return "" if name in self._profiles else _NO_PROFILE.format(name)
+
+    def _placed(self, group: WorkloadPodGroup) -> Iterable[Pod]:
+        return (info.pod for info in self._groups.placed(group.key))
+
+    # The end of an attempt.
+
+    def _scheduled(
+        self, info: QueuedPodGroupInfo, placing: PodGroupPlacing, start: float
+    ) -> Sequence[SchedulingAttempt]:
+        group = placing.group
+        permitted: list[SchedulingAttempt] = []
+        for result in placing.results:
+            if result.attempt is None:
+                assert result.failure is not None
+                self._attempts.fail(result.info, result.failure, result.start)
+            elif self._attempts.permit(result.attempt) is None:
+                permitted.append(result.attempt)
+        if not permitted or len(self._groups.placed(group.key)) < group.min_count:
+            self._too_few_permitted(info, placing, permitted, start)
+            return ()
+        unschedulable = len(placing.results) - len(permitted)
+        pairs = {"scheduledPods": len(permitted), "unschedulablePods": unschedulable}
+        vlog(log, 2, "Successfully scheduled a pod group", podGroup=group, **pairs)
+        self._tell(group, "True", SCHEDULED, "")
+        self._observe(labels.SCHEDULED, placing.profile, start)
+        self._queue.group_attempted(info, GroupOutcome.SCHEDULED)
+        return permitted
+
+    def _too_few_permitted(
+        self,
+        info: QueuedPodGroupInfo,
+        placing: PodGroupPlacing,
+        permitted: Sequence[SchedulingAttempt],
+        start: float,
+    ) -> None:
+        """Take the nodes from the pods of a gang of which too few have passed Permit.
+
+        kube-scheduler lets them wait at Permit for five minutes.
+        """
+        group = placing.group
+        status = placing.feasible(len(self._groups.placed(group.key)), 0)
+        message = GROUP_UNSCHEDULABLE if status is None else status.message
+        for attempt in permitted:
+            failure = _group_failure(Status.unschedulable(), f"{GROUP_UNSCHEDULABLE}, {message}")
+            self._attempts.give_back(attempt, Status.unschedulable(message))
+            self._attempts.fail(attempt.info, failure, attempt.start)
+        vlog(log, 2, _UNABLE, podGroup=group, err=message)
+        self._tell(group, "False", UNSCHEDULABLE, message)
+        self._observe(labels.UNSCHEDULABLE, placing.profile, start)
+        self._queue.group_attempted(info, GroupOutcome.UNSCHEDULABLE)
+
+    async def _post_filter(
+        self,
+        placing: PodGroupPlacing,
+        members: Sequence[QueuedPodInfo],
+        status: Status,
+        timed: bool,
+    ) -> tuple[NominatePods | None, Status]:
+        """Run PodGroupPostFilter; return what it nominates, and the status of the group."""
+        group, profile = placing.group, placing.profile
+        trial = self._placing(profile, group, members, timed, placing.refusals)
+        try:
+            result = await run_pod_group_post_filter(profile, placing.state, group, trial)
+        finally:
+            trial.reset()
+        nominations = result if isinstance(result, NominatePods) else None
+        answer = result.status if isinstance(result, NominatePods) else result
+        if answer.is_error:
+            return None, answer
+        # kube-scheduler appends the text even if it is empty.
+        return nominations, Status.unschedulable(*status.reasons, answer.message)
+
+    def _unscheduled(
+        self,
+        info: QueuedPodGroupInfo,
+        members: Sequence[QueuedPodInfo],
+        placing: PodGroupPlacing,
+        status: Status,
+        final: Status,
+        nominations: NominatePods | None,
+        start: float,
+    ) -> None:
+        """Report a failed attempt.
+
+        `status` is why the group does not fit; `final` says also what PodGroupPostFilter did.
+        """
+        nodes = {} if nominations is None else nominations.node_names
+        for result in placing.results:
+            failure = _failure(result, final, waits=nominations is not None)
+            failure.nominated = nodes.get(result.info.uid, failure.nominated)
+            self._attempts.fail(result.info, failure, result.start)
+        for member in members[len(placing.results) :]:
+            reported = final if final.is_error else status
+            failure = _group_failure(reported, reported.message)
+            failure.nominated = nodes.get(member.uid)
+            self._attempts.fail(member, failure, self._clock.now())
+        group, message = placing.group, final.message
+        if final.is_error:
+            log_error(log, message, "Error scheduling pod group", podGroup=group)
+            self._tell(group, "False", SCHEDULER_ERROR, message)
+            result_label, outcome = labels.ERROR, GroupOutcome.ERROR
+        else:
+            waits = nominations is not None
+            text = "Pod group is waiting for preemption" if waits else _UNABLE
+            vlog(log, 2, text, podGroup=group, unschedulablePods=len(members), err=message)
+            self._tell(group, "False", UNSCHEDULABLE, message)
+            result_label = labels.WAITING_ON_PREEMPTION if waits else labels.UNSCHEDULABLE
+            outcome = GroupOutcome.UNSCHEDULABLE
+        self._observe(result_label, placing.profile, start)
+        self._queue.group_attempted(info, outcome)
+
+    def fail(self, info: QueuedPodGroupInfo, message: str) -> None:
+        """Put a whole group back because of an error, and report it."""
+        now = self._clock.now()
+        for member in info.in_order():
+            self._attempts.fail(member, Failure(message, rejected=False), now)
+        group = self._groups.get(info.group.key)
+        if group is not None:
+            self._tell(group, "False", SCHEDULER_ERROR, message)
+        self._queue.group_attempted(info, GroupOutcome.ERROR)
+
+    def _tell(self, group: WorkloadPodGroup, status: str, reason: str, message: str) -> None:
+        condition = Condition(
+            type=INITIALLY_SCHEDULED, status=status, reason=reason, message=cut_text(message)
+        )
+        self._status_writer.write(group, condition)
+
+    def _observe(self, result: str, profile: Profile, start: float) -> None:
+        seconds = self._clock.now() - start
+        self._metrics.pod_group_scheduling_attempt_duration[result, profile.name].observe(seconds)
+        self._metrics.pod_group_schedule_attempts[result, profile.name].inc()
+
+
+_UNABLE = "Unable to schedule a pod group"
+
+
+def _policy(policy: str | None) -> str:
+    return policy or _DEFAULT_POLICY
+
+
+def _group_failure(status: Status, message: str) -> Failure:
+    """Return the failure of a pod that shares its group's fate."""
+    if status.is_error:
+        return Failure(message, rejected=False)
+    return Failure(message, rejected=True, of_group=True, unschedulable=(GANG_SCHEDULING,))
+
+
+def _failure(result: MemberResult, status: Status, *, waits: bool) -> Failure:
+    """Return the failure of a pod that was tried in a group that was not scheduled."""
+    failure = result.failure
+    if status.is_error:
+        own = failure is not None and not failure.rejected
+        return failure if failure is not None and own else _group_failure(status, status.message)
+    if failure is not None:
+        return failure
+    message = status.message if waits else f"{GROUP_UNSCHEDULABLE}, {status.message}"
+    return _group_failure(status, message)
