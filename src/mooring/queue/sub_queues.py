@@ -191,10 +191,9 @@ class SubQueues:
         ):
             sizes = partial(self._group_sizes, place, gated)
             metrics.pending_pods[queue].set_function(_pods_of(entities, sizes))
-            metrics.queued_entities[queue, labels.POD].set_function(
-                _single_pods_of(entities, sizes)
-            )
-            metrics.queued_entities[queue, labels.POD_GROUP].set_function(_groups_of(sizes))
+            queued = metrics.queued_entities
+            queued[queue, labels.POD].set_function(_single_pods_of(entities, sizes))
+            queued[queue, labels.POD_GROUP].set_function(_groups_of(sizes))
 
     def _group_sizes(self, place: Place, gated: bool) -> list[int]:
         """Return the numbers of pods of the groups in one part."""
