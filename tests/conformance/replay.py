@@ -15,6 +15,7 @@ from mooring.api import (
     CSINode,
     CSIStorageCapacity,
     DeviceClass,
+    DeviceTaintRule,
     KubeObject,
     Namespace,
     Node,
@@ -67,6 +68,7 @@ OBJECTS: dict[str, type[KubeObject]] = {
     "resourceClaims": ResourceClaim,
     "resourceSlices": ResourceSlice,
     "deviceClasses": DeviceClass,
+    "deviceTaintRules": DeviceTaintRule,
     "nodes": Node,
     "pods": Pod,
 }
