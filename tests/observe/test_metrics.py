@@ -17,22 +17,27 @@ from mooring.observe.metrics import Metrics
 from mooring.observe.series import Histogram
 
 SOURCES = (
-    "k8s.io/kubernetes@v1.36.4/pkg/scheduler/metrics/metrics.go",
-    "k8s.io/kubernetes@v1.36.4/pkg/scheduler/framework/plugins/volumebinding/metrics/metrics.go",
+    "k8s.io/kubernetes@v1.{}/pkg/scheduler/metrics/metrics.go",
+    "k8s.io/kubernetes@v1.{}/pkg/scheduler/framework/plugins/volumebinding/metrics/metrics.go",
+    "k8s.io/dynamic-resource-allocation@v0.{}/resourceclaim/metrics/metrics.go",
 )
 
 
-def in_the_module() -> dict[str, tuple[Any, ...]]:
+def in_the_module(release: str) -> dict[str, tuple[Any, ...]]:
     """Parse name -> (kind, stability and help, labels, buckets) from the reference."""
     if shutil.which("go") is None:
         pytest.skip("needs Go and its module cache")
     cache = Path(subprocess.check_output(["go", "env", "GOMODCACHE"], text=True).strip())
-    if not (cache / SOURCES[0]).exists():
-        pytest.skip(f"needs the module file {SOURCES[0]}: go mod download")
+    sources = [source.format(release) for source in SOURCES]
+    if not (cache / sources[0]).exists():
+        pytest.skip(f"needs the module file {sources[0]}: go mod download")
     found = {}
-    for source in SOURCES:
+    for source in sources:
+        if not (cache / source).exists():
+            continue
         text = (cache / source).read_text()
         subsystem = "scheduler_volume" if "volumebinding" in source else "scheduler"
+        subsystem = "dynamic_resource_allocation" if "resourceclaim" in source else subsystem
         for kind, vec, options, labels in re.findall(
             r"metrics\.New(Counter|Gauge|Histogram)(Vec)?\(\s*&metrics\.\w+Opts\{(.*?)\n\t\t\t?\},?"
             r"(?:\s*\[\]string\{(.*?)\})?",
@@ -53,18 +58,26 @@ def in_the_module() -> dict[str, tuple[Any, ...]]:
     return found
 
 
-def of_mooring() -> dict[str, tuple[Any, ...]]:
+def of_mooring(*, as_in_1_36: bool) -> dict[str, tuple[Any, ...]]:
     found = {}
-    for family in Metrics().maker.families:
+    for family in Metrics(as_in_1_36=as_in_1_36).maker.families:
         series = family[("",) * len(family.labels)]
         bounds = series.bounds if isinstance(series, Histogram) else ()
         found[family.name] = (family.kind.capitalize(), family.help, family.labels, bounds)
     return found
 
 
-def test_every_metric_of_the_reference_is_there_and_nothing_else() -> None:
-    reference, ours = in_the_module(), of_mooring()
-    assert len(reference) == 37
+@pytest.mark.parametrize(
+    ("release", "count", "hidden"),
+    [("36.4", 37, []), ("37.1", 51, ["scheduler_preemption_goroutines_duration_seconds"])],
+)
+def test_every_metric_of_the_reference_is_there_and_nothing_else(
+    release: str, count: int, hidden: list[str]
+) -> None:
+    reference, ours = in_the_module(release), of_mooring(as_in_1_36=release == "36.4")
+    assert len(reference) == count
+    for name in hidden:
+        del reference[name]
     assert ours.keys() == reference.keys()
     for name, expected in reference.items():
         assert ours[name] == expected, name

@@ -7,7 +7,7 @@ A family is a dict, so finding a series costs only a dict lookup:
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -131,13 +131,24 @@ def exponential_buckets(start: float, factor: float, count: int) -> tuple[float,
 class ComponentMetrics:
     """A factory of metrics of Kubernetes components, whose help begins with their stability.
 
-    A metric whose feature gate is off can be used, but is not registered and so not exposed.
+    A metric whose feature gate is off can be used, but is not registered and so not exposed. So can
+    a metric that the emulated release does not have.
     """
 
-    def __init__(self, registry: MetricsRegistry, enabled: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        registry: MetricsRegistry,
+        enabled: Callable[[str], bool],
+        *,
+        absent: Collection[str] = (),
+        alpha: Collection[str] = (),
+        help: Mapping[str, str] | None = None,
+    ) -> None:
         self._registry = registry
         self._enabled = enabled
-        #: Every metric, registered or not.
+        #: The metrics to hide, those to call ALPHA, and other help texts, by name.
+        self._absent, self._alpha, self._help = absent, alpha, help or {}
+        #: Every metric of the release, registered or not.
         self.families: list[Family[Any]] = []
         #: The number of registered metrics by stability.
         self.made: Tally[str] = Tally()
@@ -152,7 +163,8 @@ class ComponentMetrics:
         self, name: str, help: str, labels: Sequence[str], *, stability: str = ALPHA, gate: str = ""
     ) -> Family[CounterSeries]:
         """Create a counter with labels."""
-        family = Family("counter", name, f"[{stability}] {help}", labels, CounterSeries)
+        help, stability = self._described(name, help, stability)
+        family = Family("counter", name, help, labels, CounterSeries)
         return self._place(family, stability, gate)
 
     def gauge(self, name: str, help: str, *, stability: str = ALPHA, gate: str = "") -> Gauge:
@@ -163,7 +175,8 @@ class ComponentMetrics:
         self, name: str, help: str, labels: Sequence[str], *, stability: str = ALPHA, gate: str = ""
     ) -> Family[Gauge]:
         """Create a gauge with labels."""
-        family = Family("gauge", name, f"[{stability}] {help}", labels, Gauge)
+        help, stability = self._described(name, help, stability)
+        family = Family("gauge", name, help, labels, Gauge)
         return self._place(family, stability, gate)
 
     def histogram(
@@ -189,11 +202,17 @@ class ComponentMetrics:
         gate: str = "",
     ) -> Family[Histogram]:
         """Create a histogram with labels."""
-        help = f"[{stability}] {help}"
+        help, stability = self._described(name, help, stability)
         family = Family("histogram", name, help, labels, lambda: Histogram(buckets))
         return self._place(family, stability, gate)
 
+    def _described(self, name: str, help: str, stability: str) -> tuple[str, str]:
+        stability = ALPHA if name in self._alpha else stability
+        return f"[{stability}] {self._help.get(name, help)}", stability
+
     def _place(self, family: Family[S], stability: str, gate: str) -> Family[S]:
+        if family.name in self._absent:
+            return family
         self.families.append(family)
         if not gate or self._enabled(gate):
             self.made[stability] += 1

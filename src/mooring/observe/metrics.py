@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mooring.observe import metrics_1_36
 from mooring.observe.exposition import expose
 from mooring.observe.families import (
     BETA,
@@ -30,6 +31,10 @@ GATED = "gated"
 INCOMPLETE = "incomplete"
 PENDING = "pending"
 
+#: Value of the label "type" for a pod that belongs to no group.
+POD = "pod"
+POD_GROUP = "podgroup"
+
 #: Value of the label "event" for the pods that are being scheduled.
 POD_POPPED = "PodPopped"
 
@@ -47,6 +52,8 @@ _POINT_SECONDS = exponential_buckets(0.0001, 2, 12)
 _PLUGIN_SECONDS = exponential_buckets(0.00001, 1.5, 20)
 _BATCH_SECONDS = exponential_buckets(0.00001, 2, 12)
 _POD_SECONDS = exponential_buckets(0.01, 2, 20)
+_PREEMPTION_SECONDS = exponential_buckets(0.001, 2, 16)
+_VICTIMS = exponential_buckets(1, 2, 11)
 
 #: The gates that hide a metric and are off by default.
 _OFF_BY_DEFAULT = frozenset(
@@ -68,9 +75,21 @@ class Metrics:
         self,
         enabled: Callable[[str], bool] = _by_default,
         registry: MetricsRegistry | None = None,
+        *,
+        as_in_1_36: bool = False,
     ) -> None:
         self.registry = registry or MetricsRegistry()
-        self.maker = ComponentMetrics(self.registry, enabled)
+        self.maker = (
+            ComponentMetrics(
+                self.registry,
+                enabled,
+                absent=metrics_1_36.NOT_IN_1_36,
+                alpha=metrics_1_36.ALPHA_IN_1_36,
+                help=metrics_1_36.HELP_IN_1_36,
+            )
+            if as_in_1_36
+            else ComponentMetrics(self.registry, enabled, absent=metrics_1_36.ONLY_IN_1_36)
+        )
         self._attempts()
         self._queue()
         self._framework()
@@ -78,6 +97,7 @@ class Metrics:
         self._preemption_and_calls()
         self._dynamic_resources_and_volumes()
         self._pod_groups()
+        self._placements()
 
     def expose(self) -> bytes:
         """Return the body of /metrics."""
@@ -110,6 +130,7 @@ class Metrics:
             "scheduler_scheduling_algorithm_duration_seconds",
             "Scheduling algorithm latency in seconds",
             _ATTEMPT_SECONDS,
+            stability=BETA,
         )
         #: attempts ("15+" from fifteen on)
         self.pod_scheduling_sli_duration = make.histograms(
@@ -129,8 +150,8 @@ class Metrics:
         self.pod_scheduled_after_flush = make.counter(
             "scheduler_pod_scheduled_after_flush_total",
             "Number of pods that were successfully scheduled after being flushed from "
-            "unschedulablePods due to timeout. This metric helps detect potential queueing hint "
-            "misconfigurations or event handling issues.",
+            "unschedulableEntities due to timeout. This metric helps detect potential queueing "
+            "hint misconfigurations or event handling issues.",
         )
         #: operation
         self.goroutines = make.gauges(
@@ -160,11 +181,23 @@ class Metrics:
             "scheduler_pending_pods",
             "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; "
             "'backoff' means number of pods in backoffQ; 'unschedulable' means number of pods in "
-            "unschedulablePods that the scheduler attempted to schedule and failed; 'gated' is the "
-            "number of unschedulable pods that the scheduler never attempted to schedule because "
-            "they are gated.",
+            "unschedulableEntities that the scheduler attempted to schedule and failed; 'gated' is "
+            "the number of unschedulable pods that the scheduler never attempted to schedule "
+            "because they are gated; 'incomplete' means number of pods in incompletePodGroupPods; "
+            "'pending' means number of pods in pendingPodGroupPods.",
             ("queue",),
             stability=STABLE,
+        )
+        #: queue, type
+        self.queued_entities = make.gauges(
+            "scheduler_queued_entities",
+            "Number of queued scheduling entities ('pod' or 'podgroup'; 'pod' stands for "
+            "individual pods that are not members of any podgroup) by the queue type. 'active' "
+            "means number of entities in activeQ; 'backoff' means number of entities in backoffQ; "
+            "'unschedulable' means number of entities in unschedulableEntities that the scheduler "
+            "attempted to schedule and failed; 'gated' is the number of unschedulable entities "
+            "that the scheduler never attempted to schedule because they are gated.",
+            ("queue", "type"),
         )
         #: queue, event
         self.queue_incoming_pods = make.counters(
@@ -172,6 +205,14 @@ class Metrics:
             "Number of pods added to scheduling queues by event and queue type.",
             ("queue", "event"),
             stability=STABLE,
+        )
+        #: queue, event, type
+        self.queue_incoming_entities = make.counters(
+            "scheduler_queue_incoming_entities_total",
+            "Number of scheduling entities added to scheduling queues by event, queue type, and "
+            "entity type. Entity types are either 'pod' (for individual pods that are not members "
+            "of any podgroup) or 'podgroup'.",
+            ("queue", "event", "type"),
         )
         #: plugin, profile
         self.unschedulable_pods = make.gauges(
@@ -196,6 +237,14 @@ class Metrics:
             _PLUGIN_SECONDS,
         )
 
+        #: plugin, result
+        self.pre_queueing_hint_evaluations = make.counters(
+            "scheduler_pre_queueing_hint_evaluations_total",
+            "Number of PreQueueingHint evaluations, labeled by plugin and result (all_pods or "
+            "narrowed).",
+            ("plugin", "result"),
+        )
+
     def _framework(self) -> None:
         make = self.maker
         #: extension_point, status, profile
@@ -212,6 +261,7 @@ class Metrics:
             "Duration for running a plugin at a specific extension point.",
             ("plugin", "extension_point", "status"),
             _PLUGIN_SECONDS,
+            stability=BETA,
         )
         #: plugin, extension_point, profile
         self.plugin_evaluations = make.counters(
@@ -254,7 +304,20 @@ class Metrics:
         #: profile
         self.store_schedule_results_duration = make.histograms(
             "scheduler_store_schedule_results_duration_seconds",
-            "Latency for getting a no.",
+            "Latency for storing scheduling results.",
+            ("profile",),
+            _BATCH_SECONDS,
+        )
+        #: profile
+        self.batch_rescore_attempts = make.counters(
+            "scheduler_batch_rescore_attempts_total",
+            "Counts of rescore attempts during opportunistic batching.",
+            ("profile",),
+        )
+        #: profile
+        self.batch_rescore_duration = make.histograms(
+            "scheduler_batch_rescore_duration_seconds",
+            "Latency for rescoring a node during opportunistic batching.",
             ("profile",),
             _BATCH_SECONDS,
         )
@@ -263,7 +326,7 @@ class Metrics:
         make = self.maker
         self.preemption_victims = make.histogram(
             "scheduler_preemption_victims",
-            "Number of selected preemption victims",
+            "Number of selected preemption victims for preemption initiated by a single pod",
             exponential_buckets(1, 2, 7),
             stability=STABLE,
         )
@@ -319,6 +382,14 @@ class Metrics:
             ("status",),
             gate="DRAExtendedResource",
         )
+        #: status, admin_access, owner_api_group, owner_api_kind
+        self.owned_resource_claim_creates = make.counters(
+            "dynamic_resource_allocation_resourceclaim_creates_total",
+            "Number of ResourceClaims creation requests, categorized by creation status, admin "
+            "access, and owning API group and kind (either Pod or scheduling.k8s.io/PodGroup)",
+            ("status", "admin_access", "owner_api_group", "owner_api_kind"),
+            gate="DRAExtendedResource",
+        )
         #: profile, driver, status
         self.binding_conditions_allocations = make.counters(
             "scheduler_dra_bindingconditions_allocations_total",
@@ -361,8 +432,14 @@ class Metrics:
         #: result, profile
         self.pod_group_scheduling_attempt_duration = make.histograms(
             "scheduler_podgroup_scheduling_attempt_duration_seconds",
-            "Pod group scheduling attempt latency in seconds (scheduling algorithm + binding)",
+            "Pod group scheduling attempt latency in seconds",
             ("result", "profile"),
+            _ATTEMPT_SECONDS,
+            gate="GenericWorkload",
+        )
+        self.pod_group_scheduling_algorithm_duration = make.histogram(
+            "scheduler_podgroup_scheduling_algorithm_duration_seconds",
+            "Pod group scheduling algorithm latency in seconds",
             _ATTEMPT_SECONDS,
             gate="GenericWorkload",
         )
@@ -374,6 +451,49 @@ class Metrics:
             ("result",),
             gate="GenericWorkload",
         )
+        self.workload_preemption_victims = make.histogram(
+            "scheduler_workload_preemption_victims",
+            "Number of pod preemption victims caused by workload preemption.",
+            _VICTIMS,
+            gate="GenericWorkload",
+        )
+        #: preemptor
+        self.preemption_workload_disruptions = make.histograms(
+            "scheduler_preemption_workload_disruptions",
+            "Number of workload preemption units being preempted. A single preemption unit can be "
+            "all pods in a pod group (in case of DisruptionMode=all), or a single pod (in case of "
+            "DisruptionMode=single).",
+            ("preemptor",),
+            _VICTIMS,
+            gate="GenericWorkload",
+        )
+        #: preemptor, result
+        self.preemption_evaluation_duration = make.histograms(
+            "scheduler_preemption_evaluation_duration_seconds",
+            "Duration in seconds for identifying the target preemption victims.",
+            ("preemptor", "result"),
+            _PREEMPTION_SECONDS,
+            gate="GenericWorkload",
+        )
+        #: preemptor, result
+        self.preemption_execution_duration = make.histograms(
+            "scheduler_preemption_execution_duration_seconds",
+            "Duration in seconds for preempting the target preemption victims. With async "
+            "preemption enabled, preemption execution does not block the scheduling of other pods.",
+            ("preemptor", "result"),
+            _PREEMPTION_SECONDS,
+            gate="GenericWorkload",
+        )
+        #: preemptor
+        self.preemption_pdb_violations = make.counters(
+            "scheduler_preemption_pdb_violations_total",
+            "Total number of pod disruption budget violations caused by preemption.",
+            ("preemptor",),
+            gate="GenericWorkload",
+        )
+
+    def _placements(self) -> None:
+        make = self.maker
         #: profile
         self.generated_placements = make.counters(
             "scheduler_generated_placements_total",
@@ -381,15 +501,12 @@ class Metrics:
             ("profile",),
             gate="TopologyAwareWorkloadScheduling",
         )
-        evaluated = (
-            "'feasible' means the pod group fit into the placement, while 'infeasible' means it "
-            "did not."
-        )
         #: result, profile
         self.placement_evaluations = make.counters(
             "scheduler_placement_evaluations_total",
             "Number of candidate placements evaluated when scheduling pod groups, by result. "
-            f"{evaluated}",
+            "'feasible' means the pod group fit into the placement, while 'infeasible' means it "
+            "did not.",
             ("result", "profile"),
             gate="TopologyAwareWorkloadScheduling",
         )
@@ -397,20 +514,9 @@ class Metrics:
         self.placement_evaluation_duration = make.histograms(
             "scheduler_placement_evaluation_duration_seconds",
             "Latency in seconds of evaluating a single candidate placement when scheduling pod "
-            f"groups, by result. {evaluated}",
+            "groups, by result. 'feasible' means the pod group fit into the placement, while "
+            "'infeasible' means it did not.",
             ("result", "profile"),
             _ATTEMPT_SECONDS,
             gate="TopologyAwareWorkloadScheduling",
-        )
-        self.workload_preemption_victims = make.histogram(
-            "scheduler_workload_preemption_victims",
-            "Number of pod preemption victims caused by workload preemption.",
-            exponential_buckets(1, 2, 11),
-            gate="GenericWorkload",
-        )
-        self.pod_group_scheduling_algorithm_duration = make.histogram(
-            "scheduler_podgroup_scheduling_algorithm_duration_seconds",
-            "Pod group scheduling algorithm latency in seconds",
-            _ATTEMPT_SECONDS,
-            gate="GenericWorkload",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -58,6 +59,7 @@ class SubQueues:
         )
         self.unschedulable = UnschedulablePods()
         self._metrics = metrics
+        self._shows_groups = False
         if metrics is not None:
             self._show_sizes(metrics)
 
@@ -83,7 +85,7 @@ class SubQueues:
             return
         self.settle(info, place)
         if self._metrics is not None:
-            self._metrics.queue_incoming_pods[_QUEUE[place], event].inc(info.size)
+            self._count_arrival(self._metrics, _QUEUE[place], event, info)
         if verbose(log, 5) and (place is not Place.UNSCHEDULABLE or info.is_gated):
             message = _GATED if info.is_gated else _MOVED
             vlog(log, 5, message, pod=info.pod, event=event, queue=place.value)
@@ -96,6 +98,8 @@ class SubQueues:
         self._pods[info.key] = info
         if isinstance(info, QueuedPodGroupInfo):
             self._groups[info.key] = info
+            if self._metrics is not None and not self._shows_groups:
+                self._show_groups(self._metrics)
         if place is Place.ACTIVE:
             self.active.push(info)
         elif place is Place.BACKOFF:
@@ -122,7 +126,7 @@ class SubQueues:
         """Remove and return the refused pod whose backoff ends first, or return None."""
         info = self._popped(self.backoff.pop_early())
         if info is not None and self._metrics is not None:
-            self._metrics.queue_incoming_pods[labels.ACTIVE, event].inc()
+            self._count_arrival(self._metrics, labels.ACTIVE, event, info)
         return info
 
     def pop_completed(self, now: float) -> list[QueuedPodInfo]:
@@ -168,22 +172,48 @@ class SubQueues:
         if info.is_group:
             del self._groups[info.key]
 
+    @staticmethod
+    def _count_arrival(metrics: Metrics, queue: str, event: str, info: QueuedPodInfo) -> None:
+        kind = labels.POD_GROUP if info.is_group else labels.POD
+        metrics.queue_incoming_pods[queue, event].inc(info.size)
+        metrics.queue_incoming_entities[queue, event, kind].inc()
+
     def _show_sizes(self, metrics: Metrics) -> None:
-        pending, unschedulable = metrics.pending_pods, self.unschedulable
+        unschedulable = self.unschedulable
+        entries: dict[str, Callable[[], int]] = {
+            labels.ACTIVE: lambda: len(self.active),
+            labels.BACKOFF: lambda: len(self.backoff),
+            labels.GATED: lambda: unschedulable.gated,
+            labels.UNSCHEDULABLE: lambda: len(unschedulable) - unschedulable.gated,
+        }
+        for queue, size in entries.items():
+            self._show_size(metrics, queue, size)
 
-        def more(place: Place, *, gated: bool = False) -> int:
-            """Return how many pods there are in addition to one for each entry."""
-            return sum(
-                group.size - 1
-                for group in self._groups.values()
-                if group.place is place and group.is_gated == gated
-            )
+    def _show_size(self, metrics: Metrics, queue: str, entries: Callable[[], int]) -> None:
+        def pods() -> int:
+            """Return how many pods there are, with the members of groups."""
+            return entries() + sum(group.size - 1 for group in self._groups_in(queue))
 
-        pending[labels.ACTIVE].set_function(lambda: len(self.active) + more(Place.ACTIVE))
-        pending[labels.BACKOFF].set_function(lambda: len(self.backoff) + more(Place.BACKOFF))
-        pending[labels.GATED].set_function(
-            lambda: unschedulable.gated + more(Place.UNSCHEDULABLE, gated=True)
+        metrics.pending_pods[queue].set_function(pods)
+        metrics.queued_entities[queue, labels.POD].set_function(
+            lambda: entries() - len(self._groups_in(queue))
         )
-        pending[labels.UNSCHEDULABLE].set_function(
-            lambda: len(unschedulable) - unschedulable.gated + more(Place.UNSCHEDULABLE)
-        )
+
+    def _show_groups(self, metrics: Metrics) -> None:
+        """Show the numbers of groups, from when there is the first one."""
+        for queue in (labels.ACTIVE, labels.BACKOFF, labels.GATED, labels.UNSCHEDULABLE):
+            size = metrics.queued_entities[queue, labels.POD_GROUP]
+            size.set_function(partial(self._count_groups, queue))
+        self._shows_groups = True
+
+    def _count_groups(self, queue: str) -> int:
+        return len(self._groups_in(queue))
+
+    def _groups_in(self, queue: str) -> list[QueuedPodGroupInfo]:
+        return [group for group in self._groups.values() if _queue_of(group) == queue]
+
+
+def _queue_of(info: QueuedPodInfo) -> str:
+    """Return the name in metrics of the part that a pod or group is in."""
+    assert info.place is not None
+    return labels.GATED if info.is_gated else _QUEUE[info.place]
