@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from mooring.api import Pod, decode_as, encode
+from mooring.api import Pod, WorkloadPodGroup, WorkloadPodGroupSpec, decode_as, encode
 from mooring.api.default_values import SYSTEM_PRIORITY_CLASSES
 from mooring.api.meta import ObjectMeta
-from mooring.api.pod_defaults import default_pod
+from mooring.api.pod_defaults import default_pod, default_pod_group
 from mooring.api.workloads import PriorityClass
 from mooring.errors import ObjectError
 
@@ -186,3 +187,17 @@ def test_a_gated_pod_says_so():
         "False",
         "SchedulingGated",
     )
+
+
+def test_a_pod_group_gets_the_priority_of_its_class_and_is_disrupted_pod_by_pod() -> None:
+    urgent = PriorityClass(metadata=ObjectMeta(name="urgent"), value=7)
+    spec = WorkloadPodGroupSpec(priority_class_name="urgent")
+    group = WorkloadPodGroup(metadata=ObjectMeta(name="g", namespace="n"), spec=spec)
+    made = default_pod_group(group, {"urgent": urgent})
+    assert (made.priority, made.is_disrupted_whole) == (7, False)
+    assert made.spec.disruption_mode is not None
+    with pytest.raises(ObjectError, match="no PriorityClass with name urgent was found"):
+        default_pod_group(group, {})
+    given = msgspec.structs.replace(group, spec=msgspec.structs.replace(spec, priority=3))
+    assert default_pod_group(given, {}).priority == 3
+    assert default_pod_group(WorkloadPodGroup(), {}).priority == 0

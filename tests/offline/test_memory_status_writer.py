@@ -8,8 +8,8 @@ from mooring.api import Condition, Pod
 from mooring.binding.status_writer import StatusChange
 from mooring.informers.store import Store
 from mooring.offline.driving import drive
-from mooring.offline.memory_status_writer import MemoryStatusWriter
-from mooring.testing.builders import make_pod
+from mooring.offline.memory_status_writer import MemoryGroupStatusWriter, MemoryStatusWriter
+from mooring.testing.builders import make_pod, make_pod_group
 
 REFUSED = Condition(type="PodScheduled", status="False", reason="Unschedulable", message="no")
 
@@ -62,3 +62,16 @@ def test_pods_that_are_bound_recreated_or_gone_are_left_alone() -> None:
     empty: Store[Pod] = Store()
     MemoryStatusWriter(empty).write(pod, change)
     assert list(empty.list()) == []
+
+
+def test_a_group_that_was_scheduled_once_stays_so() -> None:
+    group = make_pod_group("g")
+    store = Store([group])
+    writer = MemoryGroupStatusWriter(store)
+    for status in ("False", "True", "False"):
+        writer.write(group, Condition(type="T", status=status))
+    found = store.get("g", "default")
+    assert found is not None
+    assert [one.status for one in found.status.conditions] == ["True"]
+    writer.write(make_pod_group("gone"), Condition(type="T", status="True"))
+    assert len(store) == 1

@@ -19,13 +19,14 @@ from mooring.api.kinds import BY_STRUCT
 from mooring.api.meta import KubeObject
 from mooring.api.node import Node
 from mooring.api.pod import Pod
-from mooring.api.pod_defaults import default_pod
+from mooring.api.pod_defaults import default_pod, default_pod_group
 from mooring.api.storage import (
     CSIDriver,
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
 )
+from mooring.api.workload_pod_group import WorkloadPodGroup
 from mooring.api.workloads import Namespace, PriorityClass
 from mooring.errors import ObjectError
 
@@ -78,6 +79,8 @@ def _default(
             return default_pod(obj, priorities)
         except ObjectError as error:
             raise ObjectError(f"Pod {obj.key}: {error.message}", path=error.path) from None
+    if isinstance(obj, WorkloadPodGroup):
+        return default_pod_group(obj, priorities)
     if isinstance(obj, Node):
         return default_node(obj)
     if isinstance(obj, PersistentVolumeClaim):

@@ -29,6 +29,11 @@ from mooring.api.scheduling import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
+from mooring.api.workload_pod_group import (
+    DisruptionMode,
+    SingleDisruptionMode,
+    WorkloadPodGroup,
+)
 from mooring.api.workloads import PriorityClass
 from mooring.errors import ObjectError
 
@@ -128,6 +133,25 @@ def _format(pod: Pod, name: str) -> Format:
         if name in container.resources.requests:
             return Quantity(container.resources.requests[name]).format
     return "DecimalSI"
+
+
+def default_pod_group(
+    group: WorkloadPodGroup, priority_classes: Mapping[str, PriorityClass]
+) -> WorkloadPodGroup:
+    """Return a pod group with its priority and disruption mode; raise ObjectError if its
+    PriorityClass is unknown."""
+    spec, name = group.spec, group.spec.priority_class_name
+    found = priority_classes.get(name) if name else _default_class(priority_classes.values())
+    if spec.priority is None:
+        if name and found is None:
+            raise ObjectError(
+                f"PodGroup {group.key}: no PriorityClass with name {name} was found",
+                path="spec.priorityClassName",
+            )
+        spec = replace(spec, priority=0 if found is None else found.value)
+    if spec.disruption_mode is None:
+        spec = replace(spec, disruption_mode=DisruptionMode(single=SingleDisruptionMode()))
+    return replace(group, spec=spec)
 
 
 def _priority(spec: PodSpec, classes: Mapping[str, PriorityClass]) -> PodSpec:

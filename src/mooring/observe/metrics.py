@@ -437,48 +437,6 @@ class Metrics:
             _ATTEMPT_SECONDS,
             gate="GenericWorkload",
         )
-        #: result
-        self.workload_preemption_attempts = make.counters(
-            "scheduler_workload_preemption_attempts_total",
-            "Total preemption attempts initiated by workload (including pod groups) in the cluster "
-            "till now.",
-            ("result",),
-            gate="GenericWorkload",
-        )
-        #: profile
-        self.generated_placements = make.counters(
-            "scheduler_generated_placements_total",
-            "Number of candidate placements generated when scheduling pod groups.",
-            ("profile",),
-            gate="TopologyAwareWorkloadScheduling",
-        )
-        evaluated = (
-            "'feasible' means the pod group fit into the placement, while 'infeasible' means it "
-            "did not."
-        )
-        #: result, profile
-        self.placement_evaluations = make.counters(
-            "scheduler_placement_evaluations_total",
-            "Number of candidate placements evaluated when scheduling pod groups, by result. "
-            f"{evaluated}",
-            ("result", "profile"),
-            gate="TopologyAwareWorkloadScheduling",
-        )
-        #: result, profile
-        self.placement_evaluation_duration = make.histograms(
-            "scheduler_placement_evaluation_duration_seconds",
-            "Latency in seconds of evaluating a single candidate placement when scheduling pod "
-            f"groups, by result. {evaluated}",
-            ("result", "profile"),
-            _ATTEMPT_SECONDS,
-            gate="TopologyAwareWorkloadScheduling",
-        )
-        self.workload_preemption_victims = make.histogram(
-            "scheduler_workload_preemption_victims",
-            "Number of pod preemption victims caused by workload preemption.",
-            exponential_buckets(1, 2, 11),
-            gate="GenericWorkload",
-        )
         self.pod_group_scheduling_algorithm_duration = make.histogram(
             "scheduler_podgroup_scheduling_algorithm_duration_seconds",
             "Pod group scheduling algorithm latency in seconds",

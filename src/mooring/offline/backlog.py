@@ -17,13 +17,16 @@ from typing import Any
 
 import msgspec
 
-from mooring.api import Pod
+from mooring.api import Pod, scheduling_group_key
 from mooring.framework.cluster_events import ClusterEvent
 from mooring.framework.decision import Decision, Outcome
+from mooring.framework.status import Status
 from mooring.informers.store import EventHandler
 from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.queue import event_types
 from mooring.queue.order import queue_order
+from mooring.queue.pod_group_queue import GroupOutcome
+from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import Place, QueuedPodInfo
 from mooring.queue.scheduling_queue import SchedulingQueue
 from mooring.scheduler.inbox import Inbox
@@ -76,6 +79,7 @@ class Backlog:
             queue_order(first.queue_sort()),
             scheduler.clock,
             features=scheduler.features,
+            pod_groups=scheduler.pod_groups,
             initial_backoff=settings.pod_initial_backoff_seconds,
             max_backoff=settings.pod_max_backoff_seconds,
             # Nothing else happens while time passes, so no hint can have been wrong.
@@ -98,6 +102,8 @@ class Backlog:
         handler = EventHandler(on_update=self._pod_updated, on_delete=self._pod_deleted)
         for pod in pods.list():
             if not pod.spec.node_name and self._is_ours(pod):
+                if scheduler.pod_groups is not None:
+                    scheduler.pod_groups.set_pending(pod)
                 self._queue.add(pod)
         pods.add_handler(handler)
         try:
@@ -119,13 +125,27 @@ class Backlog:
 
     async def _note_gated(self) -> None:
         """Record why PreEnqueue keeps pods out: the queue knows the plugin only."""
-        for pod in self._queue.pods_in(Place.UNSCHEDULABLE):
+        gates: dict[str, Status] = {}
+        others: list[Pod] = []
+        waiting = self._queue.pods_without_group()
+        for pod in (*self._queue.pods_in(Place.UNSCHEDULABLE), *waiting):
             attempt = await self._scheduler.decide(pod)
-            if attempt.decision.outcome is Outcome.GATED:
-                self._gated[pod.metadata.uid] = attempt.decision
+            decision = attempt.decision
+            if decision.outcome is Outcome.GATED:
+                self._gated[pod.metadata.uid] = decision
+                if decision.pre_enqueue is not None:
+                    gates[scheduling_group_key(pod)] = decision.pre_enqueue
             else:
                 self._scheduler.discard(attempt)
+                others.append(pod)
+        for pod in others:
+            status = gates.get(scheduling_group_key(pod))
+            if status is None or pod.spec.scheduling_group is None:
                 self._queue.activate([pod])
+                continue
+            # The pod waits for another one of its group.
+            decision = Decision(pod, pod.spec.scheduler_name, Outcome.GATED, pre_enqueue=status)
+            self._gated[pod.metadata.uid] = decision
 
     async def _turn(self) -> bool:
         """Try one pod; False if none is ready."""
@@ -135,8 +155,11 @@ class Backlog:
         if info is None:
             return False
         if info.attempts > MAX_ATTEMPTS:
-            self._given_up.add(info.uid)
-            self._queue.done(info.uid)
+            for one in info.each():
+                self._given_up.add(one.uid)
+                self._queue.done(one.uid)
+            if isinstance(info, QueuedPodGroupInfo):
+                self._queue.group_attempted(info, GroupOutcome.ERROR)
             return True
         await self._try(info)
         if self._progress is not None:
@@ -145,10 +168,16 @@ class Backlog:
 
     async def _try(self, info: QueuedPodInfo) -> None:
         events = self._queue.events
-        self._decisions[info.uid] = await self._scheduler.schedule_one(info.pod, info)
-        self._errors.pop(info.uid, None)
+        if isinstance(info, QueuedPodGroupInfo):
+            decisions = await self._scheduler.schedule_group(info)
+        else:
+            decisions = [await self._scheduler.schedule_one(info.pod, info)]
+        for decision in decisions:
+            uid = decision.pod.metadata.uid
+            self._decisions[uid] = decision
+            self._errors.pop(uid, None)
         if info.place is Place.BACKOFF and not info.rejectors:
-            self._errors[info.uid] = events
+            self._errors.update((one.uid, events) for one in info.each())
         self._take_in()
 
     async def _let_time_pass(self) -> bool:
@@ -188,8 +217,11 @@ class Backlog:
 
     def _handle_update(self, old: Pod, new: Pod) -> None:
         uid = new.metadata.uid
+        groups = self._scheduler.pod_groups
         if new.spec.node_name:
             if not old.spec.node_name:
+                if groups is not None:
+                    groups.remove_pending(old)
                 self._queue.move_all(event_types.ASSIGNED_POD_ADD, None, new)
                 self._queue.delete(old)
         elif (
@@ -197,6 +229,8 @@ class Backlog:
             and uid not in self._given_up
             and not self._scheduler.cluster.cache.is_assumed(uid)
         ):
+            if groups is not None:
+                groups.set_pending(new)
             self._queue.update(old, new)
 
     def _pod_deleted(self, pod: Pod) -> None:
@@ -207,6 +241,8 @@ class Backlog:
     def _handle_delete(self, pod: Pod) -> None:
         if pod.spec.node_name:
             self._queue.move_all(event_types.ASSIGNED_POD_DELETE, pod, None)
+        if self._scheduler.pod_groups is not None:
+            self._scheduler.pod_groups.remove_pending(pod)
         self._queue.delete(pod)
 
 

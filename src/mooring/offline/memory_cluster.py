@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mooring.api import CustomResource, FinishedPod, KubeObject, Node, Pod, find_kind
+from mooring.api import (
+    CustomResource,
+    FinishedPod,
+    KubeObject,
+    Node,
+    Pod,
+    WorkloadPodGroup,
+    find_kind,
+)
 from mooring.api.kinds import KINDS
 from mooring.cache.cache import Cache
 from mooring.errors import ObjectError
 from mooring.framework.listers import Lister
+from mooring.framework.pod_groups import PodGroups
 from mooring.framework.pod_info import PodInfos
 from mooring.informers.store import EventHandler, Store
 from mooring.queue.nominator import PodNominator
@@ -22,7 +31,12 @@ class MemoryCluster:
     scheduler does not list them as Pod.
     """
 
-    def __init__(self, pod_infos: PodInfos, objects: Iterable[KubeObject] = ()) -> None:
+    def __init__(
+        self,
+        pod_infos: PodInfos,
+        objects: Iterable[KubeObject] = (),
+        pod_groups: PodGroups | None = None,
+    ) -> None:
         self._stores: dict[Any, Store[Any]] = {kind.struct: Store() for kind in KINDS}
         for kind in KINDS:
             self._stores[kind.resource] = self._stores[kind.struct]
@@ -30,7 +44,7 @@ class MemoryCluster:
         self._finished: Store[Pod] = Store()
         self._stores[FinishedPod] = self._finished
         self.nodes: Store[Node] = self._stores[Node]
-        self.cache = Cache(pod_infos)
+        self.cache = Cache(pod_infos, pod_groups)
         self.nominator = PodNominator(pod_infos, self.pods)
         self.nodes.add_handler(
             EventHandler(
@@ -44,6 +58,14 @@ class MemoryCluster:
                 on_add=self._pod_added, on_update=self._pod_updated, on_delete=self._pod_deleted
             )
         )
+        if pod_groups is not None:
+            self._stores[WorkloadPodGroup].add_handler(
+                EventHandler(
+                    on_add=pod_groups.set_group,
+                    on_update=lambda _, group: pod_groups.set_group(group),
+                    on_delete=lambda group: pod_groups.remove_group(group.key),
+                )
+            )
         for obj in objects:
             self.add(obj)
 

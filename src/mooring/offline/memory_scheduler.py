@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mooring.api import KubeObject, Pod
+from mooring.api import KubeObject, Pod, WorkloadPodGroup
 from mooring.binding.binding_cycle import BindingCycles
 from mooring.binding.binding_pods import BindingPods
 from mooring.config.load import LoadResult, default_config
@@ -24,6 +24,7 @@ from mooring.framework.decision import Decision, Outcome
 from mooring.framework.features import FeatureGates
 from mooring.framework.handle import HttpClient
 from mooring.framework.plugin_errors import raise_if_external
+from mooring.framework.pod_groups import PodGroups, has_pod_groups
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.release_metrics import make_metrics
 from mooring.framework.state import CycleState
@@ -34,14 +35,17 @@ from mooring.offline.memory_client import MemoryClient
 from mooring.offline.memory_cluster import MemoryCluster
 from mooring.offline.memory_events import MemoryEvents
 from mooring.offline.memory_periodic_work import MemoryPeriodicWork
-from mooring.offline.memory_status_writer import MemoryStatusWriter
+from mooring.offline.memory_status_writer import MemoryGroupStatusWriter, MemoryStatusWriter
 from mooring.offline.no_network import NoNetwork
 from mooring.offline.volume_controller import VolumeController
+from mooring.queue.pod_group_queue import GroupOutcome
 from mooring.queue.pre_enqueue import PreEnqueue
+from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.registry import Registry, default_registry
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.schedule_one import AttemptQueue, SchedulingAttempt, SchedulingAttempts
+from mooring.scheduler.schedule_one_pod_group import PodGroupAttempts
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +81,9 @@ class UnqueuedPods:
     ) -> None:
         """Do nothing: no pod waits for an event."""
 
+    def group_attempted(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
+        """Do nothing: no group is in flight."""
+
 
 class MemoryScheduler:
     """A scheduler of the pods of a cluster held in memory."""
@@ -104,7 +111,9 @@ class MemoryScheduler:
         self.clock = VirtualClock() if clock is None else clock
         self.random = random_module.Random(0) if random is None else random
         pod_infos = PodInfos(features)
-        self.cluster = MemoryCluster(pod_infos, objects)
+        #: The pod groups and their pods; None if there are none.
+        self.pod_groups = PodGroups() if has_pod_groups(features) else None
+        self.cluster = MemoryCluster(pod_infos, objects, self.pod_groups)
         self.client = client(self.cluster)
         VolumeController(self.cluster)
         ClaimController(self.cluster)
@@ -136,6 +145,7 @@ class MemoryScheduler:
             activate=self.activated.extend,
             spawn=self._spawn,
             every=self._periodic.every,
+            pod_groups=self.pod_groups or PodGroups(),
             metrics=self.metrics,
         )
         events_of = self._events_of
@@ -180,6 +190,22 @@ class MemoryScheduler:
             clock=self.clock,
             metrics=self.metrics,
         )
+
+        #: Why pods of the current group found no node.
+        self._group_failures: list[tuple[QueuedPodInfo, Failure]] = []
+        self._group_attempts: PodGroupAttempts | None = None
+        if self.pod_groups is not None:
+            self._group_attempts = PodGroupAttempts(
+                attempts=self._attempts,
+                profiles=self.profiles,
+                cache=self.cluster.cache,
+                groups=self.pod_groups,
+                status_writer=MemoryGroupStatusWriter(self.cluster.store(WorkloadPodGroup)),
+                features=features,
+                clock=self.clock,
+                metrics=self.metrics,
+                failed=lambda info, failure: self._group_failures.append((info, failure)),
+            )
 
     def _events_of(self, profile: str) -> MemoryEvents:
         return self.events
@@ -233,6 +259,21 @@ class MemoryScheduler:
         await self.carry_out(attempt)
         return attempt.decision
 
+    async def schedule_group(self, info: QueuedPodGroupInfo) -> list[Decision]:
+        """Try one pod group through all points; return the decision on each of its pods."""
+        assert self._group_attempts is not None
+        await self._periodic.run_due()
+        spawned = self._spawned = []
+        self._group_failures.clear()
+        permitted = await self._group_attempts.schedule(info, timed=False)
+        decisions = [_refused(one, failure) for one, failure in self._group_failures]
+        bound = [_bound(attempt, spawned) for attempt in permitted]
+        for attempt in bound:
+            await self.bind(attempt)
+        await self._run_spawned_of(spawned)
+        await self.finish_waits()
+        return decisions + [attempt.decision for attempt in bound]
+
     async def carry_out(self, attempt: Attempt) -> None:
         """Apply an attempt's decision to the cluster."""
         self._spawned = attempt.spawned
@@ -274,6 +315,10 @@ class MemoryScheduler:
         if failure is not None:
             await self._failed(attempt, failure)
             return
+        await self.bind(attempt)
+
+    async def bind(self, attempt: Attempt) -> None:
+        """Run the binding cycle of a pod after Permit, up to a wait that has not ended."""
         assert attempt.assumed is not None
         status = await self._binding.prepare(attempt.assumed)
         if status is not None:
@@ -331,12 +376,15 @@ class MemoryScheduler:
         await self._run_spawned(attempt)
 
     async def _run_spawned(self, attempt: Attempt) -> None:
-        while attempt.spawned:
+        await self._run_spawned_of(attempt.spawned)
+
+    async def _run_spawned_of(self, spawned: list[Coroutine[Any, Any, None]]) -> None:
+        while spawned:
             try:
-                await attempt.spawned.pop(0)
+                await spawned.pop(0)
             except BaseException as error:
                 raise_if_external(error)
-                log.exception("Work on behalf of pod %s failed", attempt.decision.pod.key)
+                log.exception("Work on behalf of a pod failed")
 
     async def close(self) -> None:
         """Close every plugin; pods that wait at Permit stay where they are."""
@@ -345,3 +393,27 @@ class MemoryScheduler:
         for profile in self.profiles.values():
             for plugin in profile.plugins.values():
                 await plugin.close()
+
+
+def _refused(info: QueuedPodInfo, failure: Failure) -> Decision:
+    """Return the decision on a pod of a group that found no node."""
+    outcome = Outcome.UNSCHEDULABLE if failure.rejected else Outcome.ERROR
+    decision = Decision(info.pod, info.profile, outcome, message=failure.message)
+    decision.unschedulable_plugins = frozenset(failure.unschedulable)
+    return decision
+
+
+def _bound(attempt: SchedulingAttempt, spawned: list[Coroutine[Any, Any, None]]) -> Attempt:
+    """Return the attempt of a pod of a group that is to be bound, with its decision."""
+    info, assumed = attempt.info, attempt.assumed
+    assert assumed is not None
+    decision = Decision(info.pod, info.profile, Outcome.SCHEDULED, node_name=assumed.node_name)
+    return Attempt(
+        info,
+        attempt.profile,
+        attempt.state,
+        attempt.start,
+        assumed,
+        decision=decision,
+        spawned=spawned,
+    )

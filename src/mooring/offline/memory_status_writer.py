@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from mooring.api import Pod
+from mooring.api import Condition, Pod, WorkloadPodGroup
 from mooring.binding.status_writer import StatusChange
 from mooring.informers.store import Store
 
@@ -35,3 +35,22 @@ class MemoryStatusWriter:
 
     async def settle(self, uid: str) -> None:
         """Return at once: no write is ever in progress."""
+
+
+class MemoryGroupStatusWriter:
+    """A `GroupStatusWriter` of the pod groups in a store."""
+
+    def __init__(self, groups: Store[WorkloadPodGroup]) -> None:
+        self._groups = groups
+
+    def write(self, group: WorkloadPodGroup, condition: Condition) -> None:
+        """Write a condition; a group that was scheduled once stays so."""
+        current = self._groups.get(group.metadata.name, group.metadata.namespace)
+        if current is None or current.metadata.uid != group.metadata.uid:
+            return
+        conditions = current.status.conditions
+        if any(one.type == condition.type and one.status == "True" for one in conditions):
+            return
+        others = tuple(one for one in conditions if one.type != condition.type)
+        status = replace(current.status, conditions=(*others, condition))
+        self._groups.update(replace(current, status=status))

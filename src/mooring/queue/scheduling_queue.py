@@ -410,6 +410,10 @@ class SchedulingQueue:
         """Return the pods of one part of the queue, in no order."""
         return [one.pod for info in self._places.among(place) for one in info.each()]
 
+    def pods_without_group(self) -> list[Pod]:
+        """Return the pods that wait for their pod group to exist, or for its attempt to end."""
+        return [] if self._groups is None else [one.pod for one in self._groups.waiting()]
+
     def count_queued(self) -> int:
         """Return the number of pods that are active or back off."""
         return len(self._places.active) + len(self._places.backoff)

@@ -59,6 +59,7 @@ class SubQueues:
         )
         self.unschedulable = UnschedulablePods()
         self._metrics = metrics
+        self._shows_groups = False
         if metrics is not None:
             self._show_sizes(metrics)
 
@@ -97,6 +98,8 @@ class SubQueues:
         self._pods[info.key] = info
         if isinstance(info, QueuedPodGroupInfo):
             self._groups[info.key] = info
+            if self._metrics is not None and not self._shows_groups:
+                self._show_groups(self._metrics)
         if place is Place.ACTIVE:
             self.active.push(info)
         elif place is Place.BACKOFF:
@@ -164,58 +167,53 @@ class SubQueues:
             self._drop(info)
         return info
 
+    def _drop(self, info: QueuedPodInfo) -> None:
+        del self._pods[info.key]
+        if info.is_group:
+            del self._groups[info.key]
+
     @staticmethod
     def _count_arrival(metrics: Metrics, queue: str, event: str, info: QueuedPodInfo) -> None:
         kind = labels.POD_GROUP if info.is_group else labels.POD
         metrics.queue_incoming_pods[queue, event].inc(info.size)
         metrics.queue_incoming_entities[queue, event, kind].inc()
 
-    def _drop(self, info: QueuedPodInfo) -> None:
-        del self._pods[info.key]
-        if info.is_group:
-            del self._groups[info.key]
-
     def _show_sizes(self, metrics: Metrics) -> None:
-        """Show how many entities, pod groups and pods each queue has."""
         unschedulable = self.unschedulable
-        for queue, place, gated, entities in (
-            (labels.ACTIVE, Place.ACTIVE, False, lambda: len(self.active)),
-            (labels.BACKOFF, Place.BACKOFF, False, lambda: len(self.backoff)),
-            (labels.GATED, Place.UNSCHEDULABLE, True, lambda: unschedulable.gated),
-            (
-                labels.UNSCHEDULABLE,
-                Place.UNSCHEDULABLE,
-                False,
-                lambda: len(unschedulable) - unschedulable.gated,
-            ),
-        ):
-            sizes = partial(self._group_sizes, place, gated)
-            metrics.pending_pods[queue].set_function(_pods_of(entities, sizes))
-            queued = metrics.queued_entities
-            queued[queue, labels.POD].set_function(_single_pods_of(entities, sizes))
-            queued[queue, labels.POD_GROUP].set_function(_groups_of(sizes))
+        entries: dict[str, Callable[[], int]] = {
+            labels.ACTIVE: lambda: len(self.active),
+            labels.BACKOFF: lambda: len(self.backoff),
+            labels.GATED: lambda: unschedulable.gated,
+            labels.UNSCHEDULABLE: lambda: len(unschedulable) - unschedulable.gated,
+        }
+        for queue, size in entries.items():
+            self._show_size(metrics, queue, size)
 
-    def _group_sizes(self, place: Place, gated: bool) -> list[int]:
-        """Return the numbers of pods of the groups in one part."""
-        return [
-            group.size
-            for group in self._groups.values()
-            if group.place is place and group.is_gated == gated
-        ]
+    def _show_size(self, metrics: Metrics, queue: str, entries: Callable[[], int]) -> None:
+        def pods() -> int:
+            """Return how many pods there are, with the members of groups."""
+            return entries() + sum(group.size - 1 for group in self._groups_in(queue))
 
+        metrics.pending_pods[queue].set_function(pods)
+        metrics.queued_entities[queue, labels.POD].set_function(
+            lambda: entries() - len(self._groups_in(queue))
+        )
 
-_Count = Callable[[], int]
-_Sizes = Callable[[], list[int]]
+    def _show_groups(self, metrics: Metrics) -> None:
+        """Show the numbers of groups, from when there is the first one."""
+        for queue in (labels.ACTIVE, labels.BACKOFF, labels.GATED, labels.UNSCHEDULABLE):
+            size = metrics.queued_entities[queue, labels.POD_GROUP]
+            size.set_function(partial(self._count_groups, queue))
+        self._shows_groups = True
 
+    def _count_groups(self, queue: str) -> int:
+        return len(self._groups_in(queue))
 
-def _pods_of(entities: _Count, sizes: _Sizes) -> _Count:
-    """Return a function that counts pods; each group is one entity."""
-    return lambda: entities() + sum(size - 1 for size in sizes())
+    def _groups_in(self, queue: str) -> list[QueuedPodGroupInfo]:
+        return [group for group in self._groups.values() if _queue_of(group) == queue]
 
 
-def _single_pods_of(entities: _Count, sizes: _Sizes) -> _Count:
-    return lambda: entities() - len(sizes())
-
-
-def _groups_of(sizes: _Sizes) -> _Count:
-    return lambda: len(sizes())
+def _queue_of(info: QueuedPodInfo) -> str:
+    """Return the name in metrics of the part that a pod or group is in."""
+    assert info.place is not None
+    return labels.GATED if info.is_gated else _QUEUE[info.place]

@@ -41,6 +41,8 @@ from mooring.observe.logs import log_error, vlog
 from mooring.observe.metrics import Metrics
 from mooring.queue import event_types
 from mooring.queue.nominator import PodNominator
+from mooring.queue.pod_group_queue import GroupOutcome
+from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.scheduler.failure import Failure
 
@@ -88,6 +90,10 @@ class AttemptQueue(Protocol):
         check: Callable[[Pod], bool] | None = None,
     ) -> None:
         """Queue the unschedulable pods that pass `check` and that an event may help."""
+        ...
+
+    def group_attempted(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
+        """End the attempt for a popped group: those of its pods that failed are put back as one."""
         ...
 
 

@@ -12,8 +12,7 @@ The steps of each pod are those of a single pod (`schedule_one`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from mooring.api import Condition, Pod, WorkloadPodGroup
 from mooring.binding.pod_group_status_writer import GroupStatusWriter
@@ -65,14 +64,6 @@ _NO_GROUP = "pod group object not found for pod group {}"
 _DEFAULT_POLICY = "PreemptLowerPriority"
 
 
-class GroupQueue(Protocol):
-    """The queue that a group came from, as its attempt needs it; `SchedulingQueue` is one."""
-
-    def group_attempted(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
-        """End the attempt for a popped group: those of its pods that failed are put back as one."""
-        ...
-
-
 class PodGroupAttempts:
     """The steps of attempts for pod groups, for all profiles. Owned by the scheduling loop."""
 
@@ -80,7 +71,6 @@ class PodGroupAttempts:
         self,
         *,
         attempts: SchedulingAttempts,
-        queue: GroupQueue,
         profiles: Mapping[str, Profile],
         cache: Cache,
         groups: PodGroups,
@@ -88,9 +78,11 @@ class PodGroupAttempts:
         features: FeatureGates,
         clock: Clock,
         metrics: Metrics,
+        failed: Callable[[QueuedPodInfo, Failure], None] | None = None,
     ) -> None:
+        """Prepare attempts; `failed` is called with every pod that found no node, and why."""
         self._attempts = attempts
-        self._queue = queue
+        self._failed = failed
         self._profiles = profiles
         self._cache = cache
         self._groups = groups
@@ -117,7 +109,7 @@ class PodGroupAttempts:
         profile = self._profiles[members[0].pod.spec.scheduler_name]
         members = [one for one in members if not self._attempts.skip(one)]
         if not members:
-            self._queue.group_attempted(info, GroupOutcome.SCHEDULED)
+            self._attempts.queue.group_attempted(info, GroupOutcome.SCHEDULED)
             return ()
         vlog(log, 3, "Attempting to schedule pod group", podGroup=group)
         placing = self._placing(profile, group, members, timed)
@@ -183,7 +175,7 @@ class PodGroupAttempts:
         for result in placing.results:
             if result.attempt is None:
                 assert result.failure is not None
-                self._attempts.fail(result.info, result.failure, result.start)
+                self._fail_member(result.info, result.failure, result.start)
             elif self._attempts.permit(result.attempt) is None:
                 permitted.append(result.attempt)
         if not permitted or len(self._groups.placed(group.key)) < group.min_count:
@@ -194,7 +186,7 @@ class PodGroupAttempts:
         vlog(log, 2, "Successfully scheduled a pod group", podGroup=group, **pairs)
         self._tell(group, "True", SCHEDULED, "")
         self._observe(labels.SCHEDULED, placing.profile, start)
-        self._queue.group_attempted(info, GroupOutcome.SCHEDULED)
+        self._attempts.queue.group_attempted(info, GroupOutcome.SCHEDULED)
         return permitted
 
     def _too_few_permitted(
@@ -214,11 +206,11 @@ class PodGroupAttempts:
         for attempt in permitted:
             failure = _group_failure(Status.unschedulable(), f"{GROUP_UNSCHEDULABLE}, {message}")
             self._attempts.give_back(attempt, Status.unschedulable(message))
-            self._attempts.fail(attempt.info, failure, attempt.start)
+            self._fail_member(attempt.info, failure, attempt.start)
         vlog(log, 2, _UNABLE, podGroup=group, err=message)
         self._tell(group, "False", UNSCHEDULABLE, message)
         self._observe(labels.UNSCHEDULABLE, placing.profile, start)
-        self._queue.group_attempted(info, GroupOutcome.UNSCHEDULABLE)
+        self._attempts.queue.group_attempted(info, GroupOutcome.UNSCHEDULABLE)
 
     async def _post_filter(
         self,
@@ -259,12 +251,12 @@ class PodGroupAttempts:
         for result in placing.results:
             failure = _failure(result, final, waits=nominations is not None)
             failure.nominated = nodes.get(result.info.uid, failure.nominated)
-            self._attempts.fail(result.info, failure, result.start)
+            self._fail_member(result.info, failure, result.start)
         for member in members[len(placing.results) :]:
             reported = final if final.is_error else status
             failure = _group_failure(reported, reported.message)
             failure.nominated = nodes.get(member.uid)
-            self._attempts.fail(member, failure, self._clock.now())
+            self._fail_member(member, failure, self._clock.now())
         group, message = placing.group, final.message
         if final.is_error:
             log_error(log, message, "Error scheduling pod group", podGroup=group)
@@ -278,17 +270,22 @@ class PodGroupAttempts:
             result_label = labels.WAITING_ON_PREEMPTION if waits else labels.UNSCHEDULABLE
             outcome = GroupOutcome.UNSCHEDULABLE
         self._observe(result_label, placing.profile, start)
-        self._queue.group_attempted(info, outcome)
+        self._attempts.queue.group_attempted(info, outcome)
 
     def fail(self, info: QueuedPodGroupInfo, message: str) -> None:
         """Put a whole group back because of an error, and report it."""
         now = self._clock.now()
         for member in info.in_order():
-            self._attempts.fail(member, Failure(message, rejected=False), now)
+            self._fail_member(member, Failure(message, rejected=False), now)
         group = self._groups.get(info.group.key)
         if group is not None:
             self._tell(group, "False", SCHEDULER_ERROR, message)
-        self._queue.group_attempted(info, GroupOutcome.ERROR)
+        self._attempts.queue.group_attempted(info, GroupOutcome.ERROR)
+
+    def _fail_member(self, info: QueuedPodInfo, failure: Failure, start: float) -> None:
+        self._attempts.fail(info, failure, start)
+        if self._failed is not None:
+            self._failed(info, failure)
 
     def _tell(self, group: WorkloadPodGroup, status: str, reason: str, message: str) -> None:
         condition = Condition(

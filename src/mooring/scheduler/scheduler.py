@@ -67,6 +67,8 @@ _SAMPLE_EVERY = 100 // PLUGIN_METRICS_SAMPLE_PERCENT
 #: The loop yields to watches and binding cycles after this many pods, or after these seconds.
 _ROW = 8
 _ROW_SECONDS = 0.002
+#: Gates of pod groups that are accepted and do nothing.
+_WITHOUT_EFFECT = ("CompositePodGroup", "DRAWorkloadResourceClaims")
 #: Seconds that binding cycles in progress have to end when the scheduler stops.
 GRACE = 5.0
 #: The status of a pod whose binding task was cancelled: by the scheduler when it stops, which then
@@ -178,11 +180,13 @@ class Scheduler:
             clock=clock,
             metrics=metrics,
         )
+        for gate in _WITHOUT_EFFECT:
+            if features.enabled(gate):
+                log.warning("The feature gate %s is on, but has no effect: not implemented", gate)
         self._group_attempts: PodGroupAttempts | None = None
         if self.pod_groups is not None:
             self._group_attempts = PodGroupAttempts(
                 attempts=self.attempts,
-                queue=self.queue,
                 profiles=self.profiles,
                 cache=self.cache,
                 groups=self.pod_groups,

@@ -168,6 +168,7 @@ class Executor:
             metrics.preemption_goroutines[result].inc()
             seconds = self._handle.clock.now() - start
             metrics.preemption_goroutines_duration[result].observe(seconds)
+            metrics.preemption_execution_duration[preemptor.kind, result].observe(seconds)
             vlog(
                 log,
                 2,

@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 PREFIX = "pod group preemption: "
 NO_VICTIMS = "No preemption victims found for incoming preemptor"
 ONGOING = "ongoing preemption on nominated nodes"
+#: Value of the label "preemptor" in metrics.
+KIND = "podgroup"
 FOUND = "found a placement for podgroup, preempting {} victims"
 
 #: Units that are removed together: (whether they violate a budget, their priority), and the units.
@@ -61,9 +63,18 @@ class GroupEvaluator:
         if self._is_ongoing(group, pods):
             nominated = {pod.metadata.uid: pod.status.nominated_node_name for pod in pods}
             return NominatePods(nominated, Status.success(PREFIX + ONGOING))
+        start = self._handle.clock.now()
         victims = await self._select(trial)
+        result = victims.code if isinstance(victims, Status) else Code.SUCCESS
+        metrics = self._handle.metrics
+        metrics.preemption_evaluation_duration[KIND, result.label].observe(
+            self._handle.clock.now() - start
+        )
         if isinstance(victims, Status):
             return victims
+        groups = sum(unit.is_group for unit in victims)
+        if groups:
+            metrics.preemption_workload_disruptions[KIND].observe(groups)
         nodes = {info.uid: node_name for info, node_name in trial.assignments}
         leaving = [info.pod for unit in victims for info in unit.pods]
         failure = await self._carry_out(group, pods, sorted(set(nodes.values())), leaving)
@@ -106,7 +117,10 @@ class GroupEvaluator:
         for (violates, _), level in reversed(levels):
             vlog(log, 6, "Putting pods back", units=len(level), violatesBudget=violates)
             ordered = sorted(level, key=lambda one: one.importance)
-            victims += [unit for unit in ordered if not trial.put_back(unit.pods)]
+            lost = [unit for unit in ordered if not trial.put_back(unit.pods)]
+            if violates and lost:
+                self._handle.metrics.preemption_pdb_violations[KIND].inc(len(lost))
+            victims += lost
         victims.sort(key=lambda unit: unit.importance)
         return victims
 
