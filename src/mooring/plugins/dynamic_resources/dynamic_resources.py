@@ -33,6 +33,7 @@ from mooring.plugins.dynamic_resources.allocator import (
     AllocatorFeatures,
 )
 from mooring.plugins.dynamic_resources.binding_conditions import Preparation, has_binding_conditions
+from mooring.plugins.dynamic_resources.capacity import Rounding
 from mooring.plugins.dynamic_resources.claim_binder import BindError, ClaimBinder
 from mooring.plugins.dynamic_resources.claim_filter import ClaimFilter
 from mooring.plugins.dynamic_resources.claim_reads import ClaimReads
@@ -100,6 +101,10 @@ class DynamicResources(Plugin):
             binding_conditions=self._waits,
             consumable_capacity=enabled("DRAConsumableCapacity"),
             list_attributes=enabled("DRAListTypeAttributes"),
+            rounding=Rounding(
+                fractional=enabled("DRAFractionalCapacityRange"),
+                format_of_step=handle.features.release.rounds_in_format_of_step,
+            ),
         )
         self._taint_rules = enabled("DRADeviceTaints") and enabled("DRADeviceTaintRules")
         args = self.args.with_defaults(handle.features)
@@ -147,6 +152,7 @@ class DynamicResources(Plugin):
             self._selectors,
             lists=features.list_attributes,
             capacity=features.consumable_capacity,
+            rounding=features.rounding,
         )
         return GroupCache(devices, reads)
 
