@@ -13,6 +13,7 @@ from mooring.api import (
     CSINode,
     CSIStorageCapacity,
     DeviceClass,
+    DeviceTaintRule,
     KubeObject,
     Namespace,
     Node,
@@ -60,6 +61,7 @@ OBJECTS: dict[str, type[KubeObject]] = {
     "resourceClaims": ResourceClaim,
     "resourceSlices": ResourceSlice,
     "deviceClasses": DeviceClass,
+    "deviceTaintRules": DeviceTaintRule,
     "nodes": Node,
     "pods": Pod,
 }

@@ -80,7 +80,13 @@ from mooring.api.pod_qos import qos_class
 from mooring.api.pod_requests import RequestOptions, pod_non_zero_requests, pod_requests
 from mooring.api.ports import host_ports
 from mooring.api.quantity import Quantity, QuantityText, ResourceList, milli_value, value
-from mooring.api.resource import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from mooring.api.resource import (
+    DeviceClass,
+    DeviceTaintRule,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceSlice,
+)
 from mooring.api.scheduling import (
     Affinity,
     NodeAffinity,
@@ -205,6 +211,7 @@ __all__ = [
     "Deployment",
     "DeploymentSpec",
     "DeviceClass",
+    "DeviceTaintRule",
     "ElasticQuota",
     "ElasticQuotaSpec",
     "ElasticQuotaStatus",

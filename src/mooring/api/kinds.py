@@ -88,6 +88,8 @@ KINDS: tuple[Kind, ...] = (
     _kind(resource.ResourceClaimTemplate, "resourceclaimtemplates"),
     _kind(resource.ResourceSlice, "resourceslices", namespaced=False),
     _kind(resource.DeviceClass, "deviceclasses", namespaced=False),
+    # Like a custom resource, a server may not serve it: 1.36 does not.
+    _kind(resource.DeviceTaintRule, "devicetaintrules", namespaced=False, custom=True),
     _kind(events.Event, "events"),
     _kind(events.Lease, "leases"),
     _kind(pod_group.PodGroup, "podgroups", custom=True),

@@ -350,3 +350,27 @@ class DeviceClass(TypedObject, frozen=True, kw_only=True):
     kind: ClassVar[str] = "DeviceClass"
 
     spec: DeviceClassSpec = DeviceClassSpec()
+
+
+class DeviceTaintSelector(Wire, frozen=True, kw_only=True):
+    """The devices that a rule taints; a field that is None matches all."""
+
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+
+
+class DeviceTaintRuleSpec(Wire, frozen=True, kw_only=True):
+    """A taint, and the devices that get it; none without a selector."""
+
+    device_selector: DeviceTaintSelector | None = None
+    taint: DeviceTaint = DeviceTaint()
+
+
+class DeviceTaintRule(TypedObject, frozen=True, kw_only=True):
+    """A taint that an administrator adds to devices."""
+
+    api_version: ClassVar[str] = "resource.k8s.io/v1"
+    kind: ClassVar[str] = "DeviceTaintRule"
+
+    spec: DeviceTaintRuleSpec = DeviceTaintRuleSpec()

@@ -37,7 +37,7 @@ def cluster_rules() -> list[Rule]:
             ),
             _READ,
         ),
-        _rule("resource.k8s.io", ("deviceclasses", "resourceslices"), _READ),
+        _rule("resource.k8s.io", ("deviceclasses", "devicetaintrules", "resourceslices"), _READ),
         # get: read a pod if the result of its bind is unknown. delete: preemption victims.
         _rule("", ("pods",), ("delete", "get", *_READ)),
         _rule("", ("pods/binding",), ("create",)),

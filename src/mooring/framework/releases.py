@@ -65,6 +65,8 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
     resizes_by_container: bool
     #: Whether a victim that exceeds one disruption budget leaves the further ones untouched.
     stops_at_exceeded_budget: bool
+    #: Whether a capacity that is rounded up to a step is written in the step's format.
+    rounds_in_format_of_step: bool
     #: Whether metrics have the names, help and stability of `observe/metrics_1_36.py`.
     older_metrics: bool
     #: The gate that adds the GangScheduling plugin to the default profile.
@@ -97,6 +99,7 @@ V1_36 = Release(
     needs_mount_options_declared=False,
     resizes_by_container=True,
     stops_at_exceeded_budget=False,
+    rounds_in_format_of_step=False,
     older_metrics=True,
     gang_scheduling_gate="GangScheduling",
 )
@@ -121,6 +124,7 @@ V1_37 = Release(
     needs_mount_options_declared=True,
     resizes_by_container=False,
     stops_at_exceeded_budget=True,
+    rounds_in_format_of_step=True,
     older_metrics=False,
     gang_scheduling_gate="GenericWorkload",
 )

@@ -14,6 +14,7 @@ from mooring.api import (
     CSINode,
     CSIStorageCapacity,
     DeviceClass,
+    DeviceTaintRule,
     Node,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -49,6 +50,7 @@ _KINDS: Mapping[str, Any] = {
     EventResource.RESOURCE_CLAIM: ResourceClaim,
     EventResource.RESOURCE_SLICE: ResourceSlice,
     EventResource.DEVICE_CLASS: DeviceClass,
+    EventResource.DEVICE_TAINT_RULE: DeviceTaintRule,
 }
 #: Handled separately, or not watched.
 _OTHERS = frozenset(
@@ -311,4 +313,8 @@ def posting_handler(inbox: Inbox, handler: EventHandler[Any]) -> EventHandler[An
 
 
 #: The events of a plugin that registers none: every kind that is watched anyway.
-_EVERY_KIND = tuple(ClusterEvent(resource, ActionType.ALL) for resource in _KINDS)
+_EVERY_KIND = tuple(
+    ClusterEvent(resource, ActionType.ALL)
+    for resource in _KINDS
+    if resource != EventResource.DEVICE_TAINT_RULE
+)

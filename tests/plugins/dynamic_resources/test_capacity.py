@@ -9,7 +9,7 @@ import pytest
 
 from mooring.api.quantity import Quantity
 from mooring.api.resource import CapacityRequirements, Device
-from mooring.plugins.dynamic_resources.capacity import consumption, fits
+from mooring.plugins.dynamic_resources.capacity import Rounding, consumption, fits
 
 NANOS = 10**9
 
@@ -71,3 +71,34 @@ def test_a_capacity_that_a_device_does_not_have_does_not_fit() -> None:
     asked = CapacityRequirements(requests={"cores": "1"})
     assert not fits(device(), asked, None, None)
     assert fits(Device(name="d"), None, None, None)
+
+
+HALVES = {"default": "1", "validRange": {"min": "500m", "max": "2", "step": "500m"}}
+
+
+@pytest.mark.parametrize(
+    ("policy", "asked", "whole", "fractional"),
+    [
+        pytest.param(HALVES, "700m", "1", "1", id="a half and a bit"),
+        pytest.param(HALVES, "1200m", "2", "1500m", id="rounded up to a half"),
+        pytest.param(RANGE, "3", "4", "4", id="whole steps"),
+        pytest.param(
+            {"validRange": {"min": "1", "step": "1u"}}, "1", "1", "1", id="steps below a thousandth"
+        ),
+    ],
+)
+def test_steps_may_be_fractions(policy: Any, asked: str, whole: str, fractional: str) -> None:
+    one = device(policy)
+    for rounding, consumed in (
+        (Rounding(), whole),
+        (Rounding(fractional=True), fractional),
+    ):
+        assert consumption(one, asks(asked), rounding) == {"memory": Quantity(consumed)}
+        assert fits(one, asks(asked), None, None, rounding)
+
+
+def test_a_rounded_amount_has_the_format_of_the_step_since_1_37() -> None:
+    one = device({"validRange": {"min": "1k", "step": "1k"}})
+    for rounding, text in ((Rounding(), "2k"), (Rounding(format_of_step=False), "2000")):
+        (amount,) = consumption(one, asks("1500"), rounding).values()
+        assert str(amount) == text

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mooring.api import DeviceClass, ResourceClaim
+from mooring.api import DeviceClass, DeviceTaintRule, ResourceClaim
 from mooring.framework.decision import NodeStatuses
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
@@ -17,7 +17,7 @@ from mooring.plugins.dynamic_resources.dynamic_resources import (
     NOTHING_FREED,
     STILL_NOT_SCHEDULABLE,
 )
-from tests.plugins.clusters import Cluster, make_pod, raw_scores, refusals
+from tests.plugins.clusters import Cluster, make, make_pod, raw_scores, refusals
 from tests.plugins.dynamic_resources.devices import (
     GPU,
     allocated_on,
@@ -107,6 +107,20 @@ def test_a_missing_class_is_refused_in_kube_schedulers_words() -> None:
     answer = plugin.pre_filter(state, POD, cluster.snapshot)
     assert answer == Status.unresolvable("request r: device class no does not exist")
     assert plugin.post_filter(state, POD, NodeStatuses(Cluster().snapshot)) == NOTHING_FREED
+
+
+def test_rules_taint_devices_since_1_37() -> None:
+    rule = make(
+        DeviceTaintRule,
+        "rule",
+        spec={"deviceSelector": {}, "taint": {"key": "broken", "effect": "NoSchedule"}},
+    )
+    objects = [claim(), CLASS, device_slice("b", "d0"), rule]
+    for release, refused in (("1.36", {"a", "offers"}), ("1.37", {"a", "b", "offers"})):
+        plugin, cluster = _plugin(*objects, release=release)
+        state = CycleState()
+        assert plugin.pre_filter(state, POD, cluster.snapshot) is None
+        assert set(refusals(plugin, state, POD, cluster.snapshot)) == refused
 
 
 def test_1_36_says_that_nothing_was_deallocated() -> None:

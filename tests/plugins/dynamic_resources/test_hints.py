@@ -47,6 +47,15 @@ def test_the_deletion_of_a_claim_wakes_pods_since_1_37(release: Release, wakes: 
     assert bool(event.actions & ActionType.DELETE) is wakes
 
 
+def test_a_rule_that_taints_less_wakes_pods() -> None:
+    resources = [event.resource for event in ClaimHints(Store(), V1_37).events()]
+    assert EventResource.DEVICE_TAINT_RULE not in resources
+    *others, rules = ClaimHints(Store(), V1_37, taint_rules=True).events()
+    assert [event.resource for event in others] == resources
+    assert rules.resource == EventResource.DEVICE_TAINT_RULE
+    assert not rules.actions & ActionType.ADD
+
+
 def test_no_claim_helps_while_one_is_missing() -> None:
     hints = ClaimHints(Store(), V1_37)
     hint = hints.after_claim_changed(POD, claim("d", status=allocated_on("a")), claim("d"))

@@ -20,6 +20,7 @@ from mooring.api.quantity import parse_nanos
 from mooring.api.resource import Counter, Device, DeviceRequest, ExactDeviceRequest
 from mooring.cel.values import CompileError, EvaluationError
 from mooring.framework.listers import Lister
+from mooring.plugins.dynamic_resources.capacity import WHOLE, Rounding
 from mooring.plugins.dynamic_resources.device_requests import (
     MAX_RESULTS,
     AllocationError,
@@ -48,6 +49,7 @@ class AllocatorFeatures(msgspec.Struct, frozen=True):
     binding_conditions: bool = True
     consumable_capacity: bool = True
     list_attributes: bool = False
+    rounding: Rounding = WHOLE
 
 
 class FoundDevices(msgspec.Struct, frozen=True):

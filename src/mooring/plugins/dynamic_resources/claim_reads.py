@@ -18,7 +18,7 @@ from mooring.api.resource import (
 )
 from mooring.cel.reads import Reads
 from mooring.cel.values import CompileError, EvaluationError
-from mooring.plugins.dynamic_resources.capacity import fits
+from mooring.plugins.dynamic_resources.capacity import WHOLE, Rounding, fits
 from mooring.plugins.dynamic_resources.device_columns import (
     Coded,
     DeviceColumns,
@@ -48,8 +48,15 @@ class ClaimReads:
     """The codes of all devices, by what some claims read of them. Owned by the scheduling loop."""
 
     def __init__(
-        self, columns: DeviceColumns, selectors: SelectorCache, *, lists: bool, capacity: bool
+        self,
+        columns: DeviceColumns,
+        selectors: SelectorCache,
+        *,
+        lists: bool,
+        capacity: bool,
+        rounding: Rounding = WHOLE,
     ) -> None:
+        self._rounding = rounding
         self._columns = columns
         self._selectors = selectors
         self._lists = lists
@@ -140,7 +147,9 @@ class ClaimReads:
         return Projection(
             self._columns,
             [self._columns.drivers, self._columns.contents],
-            lambda driver, device: tuple(fits(device, one, None, None) for one in capacities),
+            lambda driver, device: tuple(
+                fits(device, one, None, None, self._rounding) for one in capacities
+            ),
         )
 
 

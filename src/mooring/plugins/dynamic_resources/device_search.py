@@ -13,7 +13,7 @@ import msgspec
 from mooring.api import ResourceClaim
 from mooring.api.quantity import parse_nanos
 from mooring.cel.depth import room_for
-from mooring.plugins.dynamic_resources.capacity import consumption, fits
+from mooring.plugins.dynamic_resources.capacity import Rounding, consumption, fits
 from mooring.plugins.dynamic_resources.device_constraints import (
     DeviceConstraintState,
     MatchAttribute,
@@ -63,6 +63,11 @@ class Features(Protocol):
     @property
     def consumable_capacity(self) -> bool:
         """Whether devices may be shared by capacity."""
+        ...
+
+    @property
+    def rounding(self) -> Rounding:
+        """How requests for capacity are rounded."""
         ...
 
 
@@ -262,6 +267,7 @@ class DeviceSearch:
                 self._ground.evaluate,
                 taints=features.device_taints,
                 capacity=features.consumable_capacity,
+                rounding=features.rounding,
             )
             if self._pruning.is_usable and not self._pruning.is_ever_possible():
                 raise _NotEnoughError
@@ -359,7 +365,8 @@ class DeviceSearch:
             return True
         consumed = self._ground.allocated.consumed(candidate.id)
         planned = self._planned.get(candidate.id)
-        return fits(candidate.device, wanted.capacity, consumed, planned)
+        rounding = self._ground.features.rounding
+        return fits(candidate.device, wanted.capacity, consumed, planned, rounding)
 
     def _choose(
         self, claim_index: int, wanted: Wanted, candidate: CandidateDevice, *, must: bool = False
@@ -405,7 +412,8 @@ class DeviceSearch:
         if not self.has_capacity(wanted, candidate):
             _take_back(undo)
             return None
-        consumed = consumption(device, wanted.capacity) if shared else {}
+        rounding = self._ground.features.rounding
+        consumed = consumption(device, wanted.capacity, rounding) if shared else {}
         if shared:
             before = self._planned.get(candidate.id)
             after = dict(before or {})

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from mooring.api import DeviceClass, Pod, ResourceClaim, ResourceSlice
+from mooring.api import DeviceClass, DeviceTaintRule, Pod, ResourceClaim, ResourceSlice
 from mooring.api.resource import CLAIM_FINALIZER
 from mooring.errors import ObjectError
 from mooring.framework.cluster_events import ClusterEvent
@@ -25,6 +25,7 @@ from mooring.plugins.dynamic_resources.allocator import (
     AllocatorFeatures,
 )
 from mooring.plugins.dynamic_resources.binding_conditions import Preparation, has_binding_conditions
+from mooring.plugins.dynamic_resources.capacity import Rounding
 from mooring.plugins.dynamic_resources.claim_binder import BindError, ClaimBinder
 from mooring.plugins.dynamic_resources.claim_filter import ClaimFilter
 from mooring.plugins.dynamic_resources.claim_reads import ClaimReads
@@ -46,6 +47,7 @@ from mooring.plugins.dynamic_resources.resource_claims import (
 )
 from mooring.plugins.dynamic_resources.results import allocation_of
 from mooring.plugins.dynamic_resources.selectors import SelectorCache
+from mooring.plugins.dynamic_resources.tainted_slices import TaintedSlices
 from mooring.plugins.dynamic_resources.tracker import ClaimTracker
 from mooring.plugins.node_resources.device_classes import (
     BackedResources,
@@ -89,7 +91,12 @@ class DynamicResources(Plugin):
             binding_conditions=self._waits,
             consumable_capacity=enabled("DRAConsumableCapacity"),
             list_attributes=enabled("DRAListTypeAttributes"),
+            rounding=Rounding(
+                fractional=enabled("DRAFractionalCapacityRange"),
+                format_of_step=handle.features.release.rounds_in_format_of_step,
+            ),
         )
+        self._taint_rules = enabled("DRADeviceTaints") and enabled("DRADeviceTaintRules")
         args = self.args.with_defaults(handle.features)
         filter_seconds = 0.0
         if args.filter_timeout is not None and enabled("DRASchedulerFilterTimeout"):
@@ -120,8 +127,11 @@ class DynamicResources(Plugin):
 
     def _make_groups(self) -> GroupCache:
         features = self._features
+        slices = self.handle.lister(ResourceSlice)
+        if self._taint_rules:
+            slices = TaintedSlices(slices, self.handle.lister(DeviceTaintRule))
         devices = NodeDevices(
-            self.handle.lister(ResourceSlice),
+            slices,
             self._claims,
             partitions=features.partitionable_devices,
             lists=features.list_attributes,
@@ -132,6 +142,7 @@ class DynamicResources(Plugin):
             self._selectors,
             lists=features.list_attributes,
             capacity=features.consumable_capacity,
+            rounding=features.rounding,
         )
         return GroupCache(devices, reads)
 
@@ -372,4 +383,6 @@ class DynamicResources(Plugin):
 
     def events_to_register(self) -> list[ClusterEvent]:
         """Return events of claims, classes, slices, nodes, and the pod's generated claims."""
-        return ClaimHints(self._claims, self.handle.features.release).events()
+        return ClaimHints(
+            self._claims, self.handle.features.release, taint_rules=self._taint_rules
+        ).events()

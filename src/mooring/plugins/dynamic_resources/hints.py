@@ -16,15 +16,16 @@ _NODE = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_A
 class ClaimHints:
     """The queueing hints of DynamicResources."""
 
-    def __init__(self, claims: Claims, release: Release) -> None:
+    def __init__(self, claims: Claims, release: Release, *, taint_rules: bool = False) -> None:
         self._claims = claims
+        self._taint_rules = taint_rules
         self._claim_actions = _CHANGED
         if release.claim_deletion_wakes:
             self._claim_actions |= ActionType.DELETE
 
     def events(self) -> list[ClusterEvent]:
         """Return the events to register: claims, classes, slices, nodes, and generated claims."""
-        return [
+        events = [
             ClusterEvent(EventResource.NODE, _NODE),
             ClusterEvent(
                 EventResource.RESOURCE_CLAIM, self._claim_actions, self.after_claim_changed
@@ -37,6 +38,10 @@ class ClaimHints:
             ClusterEvent(EventResource.DEVICE_CLASS, _CHANGED),
             ClusterEvent(EventResource.RESOURCE_SLICE, _CHANGED),
         ]
+        if self._taint_rules:
+            freed = ActionType.UPDATE | ActionType.DELETE
+            events.append(ClusterEvent(EventResource.DEVICE_TAINT_RULE, freed))
+        return events
 
     def after_claim_changed(
         self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim | None

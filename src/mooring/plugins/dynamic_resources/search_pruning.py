@@ -18,7 +18,7 @@ from itertools import pairwise
 import msgspec
 
 from mooring.api import ResourceClaim
-from mooring.plugins.dynamic_resources.capacity import fits
+from mooring.plugins.dynamic_resources.capacity import Rounding, fits
 from mooring.plugins.dynamic_resources.device_constraints import find_attribute
 from mooring.plugins.dynamic_resources.device_requests import MAX_RESULTS, Wanted
 from mooring.plugins.dynamic_resources.pools import CandidateDevice, PoolError
@@ -48,7 +48,9 @@ class Pruning:
         *,
         taints: bool,
         capacity: bool,
+        rounding: Rounding,
     ) -> None:
+        self._rounding = rounding
         self._allocated = allocated
         self._taints = taints
         self._capacity = capacity
@@ -129,7 +131,7 @@ class Pruning:
         ):
             return False
         consumed = self._allocated.consumed(candidate.id)
-        return not self._capacity or fits(device, wanted.capacity, consumed, None)
+        return not self._capacity or fits(device, wanted.capacity, consumed, None, self._rounding)
 
     def _with(self, needs: Needs, request: list[Wanted]) -> Needs:
         """Return needs with those of another request added: its least, from any alternative."""
