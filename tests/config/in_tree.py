@@ -17,9 +17,9 @@ from mooring.registry import Registry
 POINTS = {
     "SchedulingGates": "preEnqueue",
     "PrioritySort": "queueSort",
-    "NodeUnschedulable": "filter",
-    "NodeName": "filter",
-    "TaintToleration": "filter preScore score",
+    "NodeUnschedulable": "preFilter filter",
+    "NodeName": "preFilter filter",
+    "TaintToleration": "preFilter filter preScore score",
     "NodeAffinity": "preFilter filter preScore score",
     "NodePorts": "preFilter filter",
     "NodeResourcesFit": "preFilter filter preScore score placementScore",

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,11 +17,8 @@ from mooring.framework.releases import parse_versions
 from mooring.plugins.args import ARGS_OF_PLUGIN
 from mooring.registry import default_registry
 from tests.config.in_tree import POINTS, in_tree_registry, make_plugin
+from tests.conformance.recordings import SCENARIOS, identifier, record
 
-VECTORS = Path(
-    os.environ.get("MOORING_VECTORS")
-    or Path(__file__).parent.parent / "conformance" / "vectors" / "1.36.4"
-)
 REGISTRY = in_tree_registry(
     make_plugin("Other", "filter score"),
     make_plugin("Sort", "queueSort"),
@@ -34,23 +27,17 @@ REGISTRY = in_tree_registry(
 
 
 def recorded() -> Iterator[Any]:
-    for file in sorted(VECTORS.glob("*.jsonl.gz")):
-        with gzip.open(file, "rt", encoding="utf-8") as lines:
-            for line in lines:
-                vector = json.loads(line)
-                scenario = vector["scenario"]
-                if "config" not in scenario:
-                    continue
-                expected = vector["expected"]
-                if "plugins" not in expected:
-                    expected = expected["sequence"][0]
-                if "plugins" in expected:
-                    yield pytest.param(scenario, expected, id=scenario["name"])
+    for scenario in SCENARIOS:
+        objects, expected = record(*scenario[:3])
+        if "plugins" in expected:
+            yield pytest.param(scenario[0], objects, expected, id=identifier(scenario))
 
 
-@pytest.mark.parametrize(("scenario", "expected"), list(recorded()))
-def test_a_recorded_configuration_runs_the_same_plugins(scenario: Any, expected: Any) -> None:
-    gates = FeatureGates(scenario.get("featureGates"), parse_versions(["1.36"]))
+@pytest.mark.parametrize(("release", "scenario", "expected"), list(recorded()))
+def test_a_recorded_configuration_runs_the_same_plugins(
+    release: str, scenario: Any, expected: Any
+) -> None:
+    gates = FeatureGates(scenario.get("featureGates"), parse_versions([release]))
     result = load_config_data(scenario["config"], registry=REGISTRY, feature_gates=gates)
     pod = scenario.get("pod") or scenario["podSequence"][0]
     name = pod["spec"]["schedulerName"]

@@ -18,7 +18,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_every_recording_is_replayed_with_its_release() -> None:
-    assert chosen({}) == {"1.36": HERE / "1.36.4"}
+    assert chosen({}) == {"1.36": HERE / "1.36.4", "1.37": HERE / "1.37.1"}
 
 
 @pytest.mark.parametrize("release", ["1.36.4", "v1.36.4", "1.36"])

@@ -9,12 +9,9 @@ from typing import Any
 
 import pytest
 
-from mooring.framework.points import CONFIGURABLE_POINTS
 from tests.conformance import replay
-from tests.conformance.recordings import SCENARIOS, identifier, record
+from tests.conformance.recordings import SCENARIOS, identifier, known_points, record
 
-#: Extension points that are about pod groups.
-OF_GROUPS = ("placementGenerate", "placementScore", "podGroupPostFilter")
 #: What does not depend on how many nodes are looked at.
 ALWAYS = ("outcome", "preEnqueue", "preFilter", "skippedFilter", "message", "preemption")
 
@@ -27,13 +24,7 @@ def test_decides_as_recorded(release: str, group: str, index: int) -> None:
     scenario, expected = record(release, group, index)
     run = replay.Replay(scenario, release)
     if "plugins" in expected:
-        # Points of pod groups count only if they are among those that a configuration may name.
-        points = {point.key for point in CONFIGURABLE_POINTS}
-        assert run.plugins() == {
-            point: names
-            for point, names in expected["plugins"].items()
-            if point in points or point not in OF_GROUPS
-        }
+        assert run.plugins() == known_points(expected["plugins"])
         assert run.score_weights() == expected.get("scoreWeights", {})
     if not run.is_sequence:
         assert differences(run.one(), expected) == []
