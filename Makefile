@@ -71,8 +71,10 @@ coverage: venv ## run every test and measure the lines and branches that they ex
 # The test suite runs some; a seed that fails is printed with the command that repeats it.
 SEEDS ?= 5000
 FIRST ?= 0
-soak: venv ## run SEEDS=N seeds of the fault simulation, from FIRST=N on
+GROUP_SEEDS ?= 2000
+soak: venv ## run SEEDS=N seeds of the fault simulation, from FIRST=N on, and GROUP_SEEDS=N of pod groups
 	@$(BIN)/python -m tests.soak.soak --first $(FIRST) --seeds $(SEEDS) --jobs $(JOBS)
+	@$(BIN)/python -m tests.soak.pod_groups --seeds $(GROUP_SEEDS)
 
 # The test suite runs 10.
 gangs: venv ## run 100 seeds of two gangs that fit one at a time, with faults

@@ -58,12 +58,14 @@ class GangReport(msgspec.Struct, frozen=True):
     kills_at_permit: int
     #: Virtual seconds until both gangs had run.
     seconds: float
+    #: The module that repeats the run.
+    module: str = "tests.soak.gangs"
 
     def __str__(self) -> str:
         if not self.violations:
             return f"seed {self.seed}: both gangs ran within {self.seconds:.0f} s"
         lines = [f"seed {self.seed}: {violation}" for violation in self.violations]
-        return "\n".join([*lines, f"again: python -m tests.soak.gangs --seed {self.seed}"])
+        return "\n".join([*lines, f"again: python -m {self.module} --seed {self.seed}"])
 
 
 @cache
@@ -97,7 +99,10 @@ def settings() -> Settings:
 
 
 class GangRun:
-    """One run."""
+    """One run, of gangs of Coscheduling; a subclass may have gangs of another kind."""
+
+    #: The collection of the groups.
+    groups = POD_GROUPS
 
     def __init__(self, seed: int, *, faults: bool = True) -> None:
         self._seed = seed
@@ -108,12 +113,32 @@ class GangRun:
         self._faults.active = faults
         self._server = ApiServer(self._store, self._faults, LoopClock())
         self._ledger = Ledger(self._server, several=False)
-        self._replica = Replica("scheduler", settings(), self._server, seed)
+        self._replica = Replica("scheduler", self.settings(), self._server, seed)
         self._with_faults = faults
         self._binds: list[str] = []
         self._kills_at_permit = 0
         self._finished: list[str] = []
         self._seconds = 0.0
+
+    def settings(self) -> Settings:
+        """Return the settings of the scheduler."""
+        return settings()
+
+    def make_group(self, name: str) -> Json:
+        """Return the group of a gang."""
+        return make_group(name)
+
+    def make_member(self, gang: str, number: int) -> Json:
+        """Return a member of a gang."""
+        return make_member(gang, number)
+
+    def is_worth_a_kill(self) -> bool:
+        """Return whether this is a moment at which a kill may do harm: members wait at Permit."""
+        scheduler = self._replica.scheduler
+        return scheduler is not None and bool(list(scheduler.on_the_way.waiting()))
+
+    async def check_at_end(self) -> None:
+        """Check what must hold when nothing is in progress; the ledger takes violations."""
 
     def report(self) -> GangReport:
         """Return the result of the run."""
@@ -144,7 +169,7 @@ class GangRun:
         for name in ("node-1", "node-2"):
             self._store.create(NODES, make_node(name, MEMBERS // 2))
         for gang in GANGS:
-            self._store.create(POD_GROUPS, make_group(gang))
+            self._store.create(self.groups, self.make_group(gang))
         self._replica.start()
         disturbing = asyncio.create_task(self._disturb()) if self._with_faults else None
         await self._create()
@@ -155,6 +180,7 @@ class GangRun:
                 self._faults.active = False
             await self._finish_gangs()
         self._seconds = loop.time()
+        await self.check_at_end()
         if disturbing is not None:
             disturbing.cancel()
         self._replica.kill()
@@ -164,7 +190,7 @@ class GangRun:
         members = [(gang, number) for gang in GANGS for number in range(MEMBERS)]
         self._random.shuffle(members)
         for gang, number in members:
-            self._store.create(PODS, make_member(gang, number))
+            self._store.create(PODS, self.make_member(gang, number))
             if self._random.random() < 0.3:
                 await asyncio.sleep(self._random.expovariate(2.0))
 
@@ -186,19 +212,16 @@ class GangRun:
             await asyncio.sleep(self._random.uniform(0.5, 20.0))
             if self._random.random() < 0.7:
                 await self._until_some_wait()
-            scheduler = self._replica.scheduler
-            if scheduler is not None and list(scheduler.on_the_way.waiting()):
-                self._kills_at_permit += 1
+            self._kills_at_permit += self.is_worth_a_kill()
             process = self._replica.process
             process.kill()
             await asyncio.sleep(self._random.uniform(0.1, 5.0))
             self._replica.start_again(process)
 
     async def _until_some_wait(self) -> None:
-        """Wait until members wait at Permit, but not for long."""
+        """Wait for a moment that is worth a kill, but not for long."""
         for _ in range(200):
-            scheduler = self._replica.scheduler
-            if scheduler is not None and list(scheduler.on_the_way.waiting()):
+            if self.is_worth_a_kill():
                 return
             await asyncio.sleep(0.02)
 

@@ -270,7 +270,7 @@ class MemoryScheduler:
         bound = [_bound(attempt, spawned) for attempt in permitted]
         for attempt in bound:
             await self.bind(attempt)
-        await self._run_spawned_of(spawned)
+        await self._run_spawned_of(spawned, f"pod group {info.group.key}")
         await self.finish_waits()
         return decisions + [attempt.decision for attempt in bound]
 
@@ -376,15 +376,15 @@ class MemoryScheduler:
         await self._run_spawned(attempt)
 
     async def _run_spawned(self, attempt: Attempt) -> None:
-        await self._run_spawned_of(attempt.spawned)
+        await self._run_spawned_of(attempt.spawned, f"pod {attempt.decision.pod.key}")
 
-    async def _run_spawned_of(self, spawned: list[Coroutine[Any, Any, None]]) -> None:
+    async def _run_spawned_of(self, spawned: list[Coroutine[Any, Any, None]], whose: str) -> None:
         while spawned:
             try:
                 await spawned.pop(0)
             except BaseException as error:
                 raise_if_external(error)
-                log.exception("Work on behalf of a pod failed")
+                log.exception("Work on behalf of %s failed", whose)
 
     async def close(self) -> None:
         """Close every plugin; pods that wait at Permit stay where they are."""
