@@ -49,7 +49,7 @@ def name(manifest: dict[str, Any], at: int) -> str:
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
-    with run_control_plane(tmp_path_factory.mktemp("real"), "1.37.1") as plane:
+    with run_control_plane(tmp_path_factory.mktemp("real")) as plane:
         server = RealServer(plane)
         yield server
         server.close()

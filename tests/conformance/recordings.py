@@ -12,14 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mooring.framework.points import CONFIGURABLE_POINTS
 from tests.conformance.vector_files import VectorFiles
 
 HERE = Path(__file__).parent / "vectors"
 #: The releases whose recordings are here.
 RELEASES = ("1.36.4", "1.37.1")
-#: Extension points that are about pod groups.
-OF_GROUPS = ("placementGenerate", "placementScore", "podGroupPostFilter")
 _SAID = re.compile(r"Recorded from kube-scheduler v(\d+\.\d+\.\d+)")
 
 #: The release, the group, the number in the group and the name of a scenario.
@@ -61,14 +58,6 @@ SCENARIOS: list[Scenario] = [
 def record(release: str, group: str, index: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return one scenario and what a release decided."""
     return FILES[release].record(group, index)
-
-
-def known_points(plugins: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Return recorded plugins by point, without points of pod groups that Mooring does not have."""
-    known = {point.key for point in CONFIGURABLE_POINTS}
-    return {
-        point: names for point, names in plugins.items() if point in known or point not in OF_GROUPS
-    }
 
 
 def identifier(scenario: Scenario) -> str:

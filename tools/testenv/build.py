@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 #: The releases that Mooring supports, and the folder of the Go module of each; the newest first.
 RELEASES = {"1.37.1": "v1.37", "1.36.4": "v1.36"}
 #: The release that tests run against unless they name another one.
-REFERENCE = "1.36.4"
+REFERENCE = "1.37.1"
 #: The oldest supported release.
 OLDEST = "1.36.4"
 # The module that etcd is built from: that of the newest release, with which it shares packages.

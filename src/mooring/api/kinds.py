@@ -97,11 +97,10 @@ KINDS: tuple[Kind, ...] = (
     _kind(resource.ResourceClaimTemplate, "resourceclaimtemplates"),
     _kind(resource.ResourceSlice, "resourceslices", namespaced=False),
     _kind(resource.DeviceClass, "deviceclasses", namespaced=False),
-    # Like a custom resource, a server may not serve it: 1.36 does not.
-    _kind(resource.DeviceTaintRule, "devicetaintrules", namespaced=False, custom=True),
+    _kind(resource.DeviceTaintRule, "devicetaintrules", namespaced=False, optional=True),
     _kind(events.Event, "events"),
     _kind(events.Lease, "leases"),
-    _kind(workload_pod_group.WorkloadPodGroup, "podgroups", custom=True),
+    _kind(workload_pod_group.WorkloadPodGroup, "podgroups", optional=True),
     _kind(pod_group.PodGroup, "podgroups", custom=True),
     _kind(elastic_quota.ElasticQuota, "elasticquotas", custom=True),
     _kind(

@@ -14,12 +14,12 @@ from importlib.metadata import version
 import msgspec
 
 from mooring.api.go_format import go_quote
+from mooring.api.kubernetes_version import KUBERNETES_VERSION
 from mooring.app.config_maps import config_map_reader
 from mooring.app.config_source import V1_FORM, effective_config, write_config
 from mooring.app.flag_table import ALL
 from mooring.app.flags import FlagValues, usage
 from mooring.app.options import (
-    KUBERNETES_VERSION,
     Options,
     make_options,
     read_feature_gates,

@@ -17,11 +17,11 @@ from typing import Any
 
 from aiohttp import web
 
+from mooring.api.kubernetes_version import KUBERNETES_VERSION
 from mooring.app.extender_cluster import ExtenderCluster
 from mooring.app.extender_options import ExtenderOptions
 from mooring.app.extender_profiles import served_verbs, total_weight
 from mooring.app.extender_verbs import ExtenderVerbs
-from mooring.app.options import KUBERNETES_VERSION
 from mooring.app.signals import ProcessSignals, run_until_done
 from mooring.app.watchdog import LoopWatchdog
 from mooring.client.client import Client

@@ -29,7 +29,6 @@ from mooring.serve.serving_options import (
 )
 
 #: The Kubernetes release whose behaviour is implemented.
-KUBERNETES_VERSION = "1.37.1"
 PROGRAM = "kube-scheduler"
 
 _METRIC_LABEL = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*,[a-zA-Z_][a-zA-Z0-9_]*")

@@ -16,12 +16,12 @@ import signal
 from typing import TYPE_CHECKING
 
 from mooring.api import Pod
+from mooring.api.kubernetes_version import KUBERNETES_VERSION
 from mooring.app.command import Command
 from mooring.app.election import Election, make_election
 from mooring.app.leader import make_fence
 from mooring.app.lifecycle import Lifecycle
 from mooring.app.metric_labels import allow_lists
-from mooring.app.options import KUBERNETES_VERSION
 from mooring.app.signals import ProcessSignals, run_until_done
 from mooring.app.watchdog import LoopWatchdog
 from mooring.client.client import Client

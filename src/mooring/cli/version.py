@@ -21,7 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _run(args: argparse.Namespace) -> int:
-    from mooring.app.options import KUBERNETES_VERSION
+    from mooring.api.kubernetes_version import KUBERNETES_VERSION
 
     versions = {
         "mooring": version("mooring"),

@@ -24,7 +24,9 @@ ON: Mapping[str, tuple[str, ...]] = {
     "CompositePodGroup": (GENERIC_WORKLOAD, "TopologyAwareWorkloadScheduling"),
 }
 #: The gates of `ON` that the scheduler of a local cluster has on too.
-IN_SCHEDULER: frozenset[str] = frozenset()
+IN_SCHEDULER = frozenset(
+    {GENERIC_WORKLOAD, "TopologyAwareWorkloadScheduling", "PodGroupPreemptionPolicy"}
+)
 #: The group versions of pod groups.
 GROUP_VERSIONS = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3")
 
