@@ -16,6 +16,7 @@ from mooring.api import (
     ResourceClaim,
     ResourceSlice,
     VolumeAttachment,
+    WorkloadPodGroup,
 )
 from mooring.client.collector import CollectorPause
 from mooring.client.resources import KindLike, Resource, find_resource
@@ -39,6 +40,7 @@ DISPENSABLE: frozenset[KindLike] = frozenset(
         ResourceClaim,
         ResourceSlice,
         VolumeAttachment,
+        WorkloadPodGroup,
     }
 )
 
