@@ -17,6 +17,7 @@ from mooring.api import (
     ResourceClaim,
     ResourceSlice,
     VolumeAttachment,
+    WorkloadPodGroup,
 )
 from mooring.client.collector import CollectorPause
 from mooring.client.resources import KindLike, Resource, find_resource
@@ -41,6 +42,7 @@ DISPENSABLE: frozenset[KindLike] = frozenset(
         ResourceClaim,
         ResourceSlice,
         VolumeAttachment,
+        WorkloadPodGroup,
     }
 )
 
