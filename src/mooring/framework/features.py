@@ -155,11 +155,23 @@ class FeatureGates:
 
 def describe_features() -> list[str]:
     """Return the sorted lines that `--help` shows: GA and deprecated gates are not shown."""
+    later = {row[0]: Feature(*row) for row in _TABLES[NEWEST][1]}
     return sorted(
-        f"{feature.name}=true|false ({feature.stage} - default={str(feature.default).lower()})"
+        _describe(feature)
+        + (
+            f", or {_describe(later[feature.name])} if "
+            f"--min-compatibility-version>={NEWEST.version}"
+            if feature.name in later
+            else ""
+        )
         for feature in features_of().values()
         if feature.stage in ("ALPHA", "BETA")
     )
+
+
+def _describe(feature: Feature) -> str:
+    default = str(feature.default).lower()
+    return f"{feature.name}=true|false ({feature.stage} - default={default})"
 
 
 def _apply(

@@ -33,6 +33,7 @@ from mooring.framework.cluster_events import ClusterEvent
 from mooring.framework.features import FeatureGates
 from mooring.framework.pod_groups import PodGroups
 from mooring.framework.queued import QueuedPod
+from mooring.observe import metrics as labels
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, verbose, vlog
 from mooring.observe.metrics import Metrics
@@ -125,6 +126,10 @@ class SchedulingQueue:
                 strategy_after_flight=self._strategy_after_flight,
                 metrics=metrics,
             )
+        elif metrics is not None and release.pod_groups:
+            # Shown as 0 while the gate of pod groups is off.
+            for queue in (labels.INCOMPLETE, labels.PENDING):
+                metrics.pending_pods[queue].set(0)
         self._next_look = now() + FLUSH_INTERVAL
         #: The number of pods popped so far.
         self.scheduling_cycle = 0
