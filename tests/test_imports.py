@@ -178,7 +178,7 @@ def test_imports_go_one_way(path: Path) -> None:
         ),
         pytest.param(
             "mooring",
-            "from mooring.app import run\n"
+            "from mooring.app import scheduler_process\n"
             "if TYPE_CHECKING:\n    from mooring.cli.main import main\n"
             "def __getattr__(name):\n    from mooring.cli.main import main",
             ["line 1: mooring imports app"],

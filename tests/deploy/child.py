@@ -6,7 +6,12 @@ import os
 import sys
 
 #: Imported once, before anything is forked.
-PRELOAD = ["tests.deploy.child", "mooring.app.command", "mooring.app.run", "mooring.plugins"]
+PRELOAD = [
+    "tests.deploy.child",
+    "mooring.app.command",
+    "mooring.app.scheduler_process",
+    "mooring.plugins",
+]
 
 
 def run(argv: list[str], environment: dict[str, str], log: str) -> None:

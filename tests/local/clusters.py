@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.api.manifests import Where, read_objects
+from mooring.api.manifest_reading import Where, read_objects
 from mooring.apiserver.api_server import ServerSettings
 from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.client.client import Client

@@ -1,6 +1,7 @@
 """Replica: a scheduler process of a soak, which is killed, suspended and started again.
 
-It is assembled as in `mooring.app.run`, but without threads, signals and the health server.
+It is assembled as in `mooring.app.scheduler_process`, but without threads, signals and the health
+server.
 """
 
 from __future__ import annotations

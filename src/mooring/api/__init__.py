@@ -194,7 +194,7 @@ from mooring.api.workloads import (
 )
 
 if TYPE_CHECKING:
-    from mooring.api.manifests import Where, read_manifests
+    from mooring.api.manifest_reading import Where, read_manifests
 
 __all__ = [
     "EVERYTHING",
@@ -394,7 +394,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Load the reader of manifests on first use: it needs yaml, and most users do not need it."""
     if name in ("Where", "read_manifests"):
-        from mooring.api import manifests
+        from mooring.api import manifest_reading
 
-        return getattr(manifests, name)
+        return getattr(manifest_reading, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

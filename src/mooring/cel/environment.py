@@ -13,7 +13,7 @@ from mooring.cel.declarations import functions, read_overload
 from mooring.cel.declared import Declared, object_fields
 from mooring.cel.depth import SHALLOW, room_for
 from mooring.cel.estimator import estimate
-from mooring.cel.evaluator import build
+from mooring.cel.evaluation import build
 from mooring.cel.issues import describe
 from mooring.cel.meter import PER_CALL_LIMIT, Frame
 from mooring.cel.parser import parse

@@ -42,7 +42,7 @@ def _run_command(
 ) -> int:
     # Imported here, because the other commands need neither a server nor a client.
     from mooring.app.command import run_command
-    from mooring.app.run import run_scheduler
+    from mooring.app.scheduler_process import run_scheduler
     from mooring.observe.output import steady_output
     from mooring.serve.acceptor import raise_open_files_limit
 

@@ -227,7 +227,7 @@ def _run_cluster(args: argparse.Namespace) -> int:
 
 
 def _settings(args: argparse.Namespace) -> LocalClusterSettings:
-    from mooring.api.manifests import read_objects
+    from mooring.api.manifest_reading import read_objects
     from mooring.apiserver.api_server import ServerSettings
     from mooring.cli.manifest_files import read_texts
     from mooring.client.kubeconfig import load_kubeconfig

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from mooring.config.completion import complete
 from mooring.config.config_problems import Problems
 from mooring.config.decode import Decoder
+from mooring.config.defaulting import complete
 from mooring.config.plugin_args import type_plugin_args
 from mooring.config.positions import Document, Positions, parse
 from mooring.config.profiles import resolve_profiles

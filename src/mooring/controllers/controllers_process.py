@@ -14,7 +14,7 @@ from mooring.api.kubernetes_version import KUBERNETES_VERSION
 from mooring.app.election import Election, make_election
 from mooring.app.leader import make_fence
 from mooring.app.lifecycle import Lifecycle
-from mooring.app.run import log_connection
+from mooring.app.scheduler_process import log_connection
 from mooring.app.signals import ProcessSignals, run_until_done
 from mooring.client.client import Client
 from mooring.client.kubeconfig import connection_from_flags

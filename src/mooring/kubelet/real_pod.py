@@ -15,11 +15,11 @@ from mooring.api.timestamps import format_time
 from mooring.client.client import Client
 from mooring.controllers.component_events import NORMAL, WARNING
 from mooring.kubelet.command_lines import NoSuchProgramError, command_line
+from mooring.kubelet.container_environment import environment
 from mooring.kubelet.container_log import ContainerLog
 from mooring.kubelet.container_ports import Ports
 from mooring.kubelet.container_process import ContainerProcess
 from mooring.kubelet.container_volumes import VolumeError, Volumes
-from mooring.kubelet.environment import environment
 from mooring.kubelet.image_contents import Image, ImageContents
 from mooring.kubelet.pod_sources import PodSources, SourceError
 from mooring.kubelet.pod_status import running_container

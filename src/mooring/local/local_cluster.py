@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.api.manifests import Where
+from mooring.api.manifest_reading import Where
 from mooring.apiserver.api_server import ApiServer, ServerSettings
 from mooring.apiserver.auth.authorization import MASTERS
 from mooring.apiserver.http import RequestUser

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.api.manifests import Where
+from mooring.api.manifest_reading import Where
 from mooring.apiserver import bootstrap
 from mooring.apiserver.resource_table import Served
 from mooring.apiserver.server_state import ServerState

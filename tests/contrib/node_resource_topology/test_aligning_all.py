@@ -11,7 +11,7 @@ from mooring.contrib.node_resource_topology.aligning import align, needs_of
 from mooring.contrib.node_resource_topology.aligning_all import EVERYTHING, align_all, is_whole
 from mooring.contrib.node_resource_topology.cells import amounts_of
 from tests.contrib.node_resource_topology.generated import random_pod, random_topology
-from tests.contrib.node_resource_topology.test_columns import columns_with
+from tests.contrib.node_resource_topology.test_cell_columns import columns_with
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -11,7 +11,7 @@ from mooring.contrib.node_resource_topology.aligning import needs_of
 from mooring.contrib.node_resource_topology.args import STRATEGIES
 from mooring.contrib.node_resource_topology.scoring_all import NodeScores
 from tests.contrib.node_resource_topology.generated import random_pod, random_topology
-from tests.contrib.node_resource_topology.test_columns import columns_with
+from tests.contrib.node_resource_topology.test_cell_columns import columns_with
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -21,14 +21,19 @@ from mooring import (
     Status,
 )
 from mooring.api import ElasticQuota, Pod
-from mooring.contrib.capacity_scheduling.policy import REQUESTS, VIEW, QuotaPolicy, Requests
-from mooring.contrib.capacity_scheduling.quotas import (
+from mooring.contrib.capacity_scheduling.elastic_quotas import (
     Amounts,
     Quota,
     Quotas,
     QuotaView,
     add_amounts,
     pod_request,
+)
+from mooring.contrib.capacity_scheduling.quota_preemption import (
+    REQUESTS,
+    VIEW,
+    QuotaPolicy,
+    Requests,
 )
 from mooring.contrib.preempting import PreemptingPlugin
 from mooring.errors import ObjectError

@@ -13,8 +13,8 @@ from mooring.contrib.node_resource_topology.aligning import (
     PodNeeds,
     align,
 )
+from mooring.contrib.node_resource_topology.cell_columns import CellColumns, Slots, unit_of
 from mooring.contrib.node_resource_topology.cells import Amounts, is_affine, is_host_level
-from mooring.contrib.node_resource_topology.columns import CellColumns, Slots, unit_of
 from mooring.typing import Ints, Mask
 
 #: Up to this many nodes, one at a time is faster.

@@ -42,7 +42,7 @@ from mooring.contrib.node_resource_topology.caches import (
     Passthrough,
     TopologyCache,
 )
-from mooring.contrib.node_resource_topology.columns import CellColumns
+from mooring.contrib.node_resource_topology.cell_columns import CellColumns
 from mooring.contrib.node_resource_topology.over_reserve import OverReserve
 from mooring.contrib.node_resource_topology.scoring_all import NodeScores
 from mooring.typing import Ints, Mask, Scores

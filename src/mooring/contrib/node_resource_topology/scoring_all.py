@@ -13,13 +13,13 @@ from mooring.contrib.node_resource_topology.args import (
     LEAST_ALLOCATED,
     LEAST_NUMA_NODES,
 )
+from mooring.contrib.node_resource_topology.cell_columns import CellColumns, Slots, unit_of
 from mooring.contrib.node_resource_topology.cells import (
     POD_SCOPE,
     SINGLE_NUMA_NODE,
     Amounts,
     NodeCells,
 )
-from mooring.contrib.node_resource_topology.columns import CellColumns, Slots, unit_of
 from mooring.contrib.node_resource_topology.least_numa import (
     UNKNOWN_DISTANCE,
     combinations_of,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.api import ElasticQuota, Pod, decode_as
-from mooring.contrib.capacity_scheduling.quotas import (
+from mooring.contrib.capacity_scheduling.elastic_quotas import (
     UNLIMITED,
     Bound,
     Quota,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mooring.api.durations import Duration
-from mooring.config.completion import complete
+from mooring.config.defaulting import complete
 from mooring.config.types import (
     ClientConnection,
     KubeSchedulerConfiguration,

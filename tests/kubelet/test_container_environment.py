@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mooring.kubelet.environment import environment
+from mooring.kubelet.container_environment import environment
 from mooring.kubelet.pod_sources import SourceError
 from tests.kubelet.sources import FakeSources, pod_with
 

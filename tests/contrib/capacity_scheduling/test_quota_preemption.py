@@ -8,7 +8,8 @@ import pytest
 
 from mooring import CycleState, NodeInfo
 from mooring.api import ElasticQuota, Pod, decode_as
-from mooring.contrib.capacity_scheduling.policy import (
+from mooring.contrib.capacity_scheduling.elastic_quotas import Quota, Quotas, QuotaView, pod_request
+from mooring.contrib.capacity_scheduling.quota_preemption import (
     GLOBAL_MAX_EXCEEDED,
     NOT_READ,
     REQUESTS,
@@ -16,7 +17,6 @@ from mooring.contrib.capacity_scheduling.policy import (
     QuotaPolicy,
     Requests,
 )
-from mooring.contrib.capacity_scheduling.quotas import Quota, Quotas, QuotaView, pod_request
 from mooring.framework.decision import NodeStatuses
 from mooring.framework.features import FeatureGates
 from mooring.framework.pod_info import PodInfos

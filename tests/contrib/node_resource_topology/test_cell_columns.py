@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mooring.contrib.node_resource_topology.caches import Passthrough
-from mooring.contrib.node_resource_topology.columns import ABSENT, CellColumns, Slots
+from mooring.contrib.node_resource_topology.cell_columns import ABSENT, CellColumns, Slots
 from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node
 from mooring.typing import Ints

@@ -12,7 +12,7 @@ import msgspec
 
 from mooring import CycleState, NodeInfo, PodInfo, Status
 from mooring.api import Pod
-from mooring.contrib.capacity_scheduling.quotas import Amounts, Quota, QuotaView
+from mooring.contrib.capacity_scheduling.elastic_quotas import Amounts, Quota, QuotaView
 from mooring.framework.decision import NodeStatuses
 from mooring.framework.preemption import PreemptionPolicy
 

@@ -1,4 +1,4 @@
-"""Run: a whole scheduler process, from a checked command line to its exit status.
+"""SchedulerProcess: a whole scheduler process, from a checked command line to its exit status.
 
 Two threads: the scheduling loop with informers and binding cycles, and beside it a loop for the
 lease and the health server, which must go on while a slow plugin holds the first.

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from mooring.app import run as run_module
+from mooring.app import scheduler_process as run_module
 from mooring.app.command import Command, run_command
 from mooring.app.leader import LeaderElector
-from mooring.app.run import SchedulerProcess, run_scheduler
+from mooring.app.scheduler_process import SchedulerProcess, run_scheduler
 from mooring.client import transports
 from mooring.client.transport import BeforeSend, Request
 from mooring.errors import LeaseExpiredError
