@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -70,6 +72,59 @@ def test_other_shells_get_the_same_words(
     assert main(["completion", shell]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line not in printed] == []
+
+
+def printed_by(shell: str, program: str) -> list[str]:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    done = subprocess.run(
+        [shell, "-c", program], capture_output=True, text=True, check=True, cwd="/"
+    )
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["mooring", "sch"], "schedule"),
+        (["mooring", "config", ""], "validate convert -h --help"),
+        (["mooring", "schedule", "-o", ""], "table json yaml"),
+    ],
+    ids=" ".join,
+)
+def test_zsh_offers_what_can_follow(
+    words: list[str], offered: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", "zsh"]) == 0
+    script = capsys.readouterr().out
+    typed = " ".join(f"'{word}'" for word in words)
+    program = (
+        "compdef() { }; compadd() { shift; print -r -- $*; }\n"
+        f"{script}\nwords=({typed}) CURRENT={len(words)}\n_mooring\nwhich ls > /dev/null"
+    )
+    (found,) = printed_by("zsh", program)
+    # zsh itself leaves out what does not begin with the typed text.
+    assert " ".join(word for word in found.split() if word.startswith(words[-1])) == offered
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("mooring sch", {"schedule"}),
+        ("mooring up --no-s", {"--no-scheduler"}),
+        ("mooring schedule -o ", {"table", "json", "yaml"}),
+        ("mooring completion ", {"bash", "zsh", "fish"}),
+    ],
+)
+def test_fish_offers_what_can_follow(
+    line: str, offered: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", "fish"]) == 0
+    script = tmp_path / "mooring.fish"
+    script.write_text(capsys.readouterr().out)
+    lines = printed_by("fish", f"source {script}; complete -C '{line}'")
+    assert {one.split("\t")[0] for one in lines} >= offered
 
 
 def test_every_command_has_its_words() -> None:

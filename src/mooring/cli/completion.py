@@ -83,9 +83,9 @@ def _bash(commands: list[CommandWords]) -> Iterator[str]:
     yield "# bash completion for mooring"
     yield "_mooring() {"
     yield '  local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}"'
-    yield '  local path="" words="" word'
+    yield '  local typed="" words="" word'
     yield '  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do'
-    yield f'    case "$path $word" in {_paths(commands)}) path="$path $word" ;; esac'
+    yield f'    case "$typed $word" in {_paths(commands)}) typed="$typed $word" ;; esac'
     yield "  done"
     yield from _cases(commands)
     yield '  COMPREPLY=($(compgen -W "$words" -- "$cur"))'
@@ -98,9 +98,9 @@ def _zsh(commands: list[CommandWords]) -> Iterator[str]:
     yield "#compdef mooring"
     yield "_mooring() {"
     # `words` is zsh's own array here, so the candidates have another name.
-    yield '  local prev="${words[CURRENT-1]}" path="" candidates="" word'
+    yield '  local prev="${words[CURRENT-1]}" typed="" candidates="" word'
     yield '  for word in "${(@)words[2,CURRENT-1]}"; do'
-    yield f'    case "$path $word" in ({_paths(commands)}) path="$path $word" ;; esac'
+    yield f'    case "$typed $word" in ({_paths(commands)}) typed="$typed $word" ;; esac'
     yield "  done"
     yield from (line.replace("words=", "candidates=") for line in _cases(commands))
     yield "  compadd -- ${=candidates} || _files"
@@ -114,7 +114,7 @@ def _paths(commands: list[CommandWords]) -> str:
 
 def _cases(commands: list[CommandWords]) -> Iterator[str]:
     """Yield the statement that sets the candidates from the command and the word before."""
-    yield '  case "$path:$prev" in'
+    yield '  case "$typed:$prev" in'
     for one in commands:
         path = "".join(f" {word}" for word in one.path)
         for flag, values in one.choices.items():
