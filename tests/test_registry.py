@@ -11,6 +11,7 @@ import pytest
 from mooring import Plugin
 from mooring.errors import PluginError
 from mooring.framework.points import Point
+from mooring.framework.releases import NEWEST
 from mooring.registry import PointsByName, Registry, load_plugin
 
 
@@ -166,7 +167,7 @@ def test_another_plugin_of_the_name_replaces_a_reference() -> None:
 
 def test_the_points_of_plugins_are_read_one_by_one() -> None:
     both = plugin("Both", "def filter(self, state, pod, node): ...\ndef permit(self, *args): ...")
-    points = PointsByName(Registry([both], {"Gone": "no.such.module:Gone"}))
+    points = PointsByName(Registry([both], {"Gone": "no.such.module:Gone"}), NEWEST)
     assert points["Both"] == {Point.FILTER, Point.PERMIT}
     assert (list(points), len(points)) == (["Both", "Gone"], 2)
     assert "Gone" in points

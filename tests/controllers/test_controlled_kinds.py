@@ -21,6 +21,9 @@ PATHS = {
     "VOLUMES": "/api/v1/persistentvolumes",
     "BUDGETS": "/apis/policy/v1/namespaces/n/poddisruptionbudgets",
     "QUOTAS": "/api/v1/namespaces/n/resourcequotas",
+    "POD_GROUPS": "/apis/scheduling.k8s.io/v1beta1/namespaces/n/podgroups",
+    "COMPOSITE_POD_GROUPS": "/apis/scheduling.k8s.io/v1alpha3/namespaces/n/compositepodgroups",
+    "WORKLOADS": "/apis/scheduling.k8s.io/v1beta1/namespaces/n/workloads",
 }
 
 

@@ -157,6 +157,10 @@ class FailingClient(RecordingClient):
             raise self._failures.pop(0)
         await super().bind(pod, node_name)
 
+    async def get(self, kind, name: str, namespace: str = ""):
+        """Return the pod, which has no node: the failed binds were not applied."""
+        return make_pod(name)
+
 
 UNAVAILABLE = ApiError(503, "the server is starting")
 FORBIDDEN = ApiError(403, "not allowed")

@@ -73,7 +73,7 @@ def test_filter_without_pre_filter_is_an_error() -> None:
 def test_pod_deletions(gone, expected: QueueingHint) -> None:
     events = hints(NodePorts())
     assert events["Node", "Add"] is None
-    assert events["Pod", "Delete"](using("TCP/10.0.0.1/80"), gone, None) is expected
+    assert events["AssignedPod", "Delete"](using("TCP/10.0.0.1/80"), gone, None) is expected
 
 
 def test_signature_sees_address_and_protocol() -> None:

@@ -38,6 +38,9 @@ REASONS = {
     Point.PERMIT: "an extender cannot make a chosen pod wait",
     Point.PRE_BIND: "kube-scheduler asks no extender before it binds a pod",
     Point.POST_BIND: "kube-scheduler asks no extender after it has bound a pod",
+    Point.PLACEMENT_GENERATE: "kube-scheduler asks no extender about pod groups",
+    Point.PLACEMENT_SCORE: "kube-scheduler asks no extender about pod groups",
+    Point.POD_GROUP_POST_FILTER: "kube-scheduler asks no extender about pod groups",
 }
 
 _REFUSED = "plugin {} runs at {}, which an extender cannot serve: {}"

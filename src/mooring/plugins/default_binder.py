@@ -42,35 +42,25 @@ class DefaultBinder(Plugin):
         """Bind a pod; a refusal by the server is an error, and the pod is retried."""
         vlog(log, 3, "Attempting to bind pod to node", pod=pod, node=node_name)
         waits = RETRY_WAITS if gates_of(self.handle).release.retries_binds else ()
-        unsettled = False
         for wait in (*waits, None):
             try:
                 await self.handle.client.bind(pod, node_name)
+                return None
             except ApiError as error:
-                unsettled = unsettled or error.maybe_applied
+                if error.maybe_applied or error.is_conflict:
+                    # kube-scheduler sends it again at once; here a pod is never bound twice.
+                    patience = REFUSAL_SECONDS if error.maybe_applied else 0.0
+                    found = await self._read_node(pod, patience)
+                    if found == node_name:
+                        return None
+                    if found:
+                        self._warn_of_other(pod, found)
+                        return _failed(error)
                 if wait is None or not _is_retriable(error):
-                    return await self._settle(pod, node_name, error, unsettled)
-                # If this bind was applied nevertheless, the next one is a conflict.
+                    return _failed(error)
                 vlog(log, 2, "Cannot bind a pod, trying again", pod=pod, err=error)
                 await self.handle.clock.sleep(wait)
-            else:
-                break
         return None
-
-    async def _settle(
-        self, pod: Pod, node_name: str, error: ApiError, unsettled: bool
-    ) -> Status | None:
-        """Return the outcome of a bind that failed; read the pod if the bind may be applied."""
-        found = ""
-        if unsettled:
-            found = await self._read_node(pod, REFUSAL_SECONDS)
-        elif error.is_conflict:
-            found = await self._read_node(pod, 0.0)
-        if found == node_name:
-            return None
-        if found:
-            self._warn_of_other(pod, found)
-        return Status.error(error.message or str(error))
 
     def _warn_of_other(self, pod: Pod, node_name: str) -> None:
         """Log once that another scheduler binds the pods of this profile."""
@@ -112,6 +102,10 @@ class DefaultBinder(Plugin):
                 wait = min(wait * 2, LONGEST_WAIT)
                 continue
             return found.spec.node_name if found.metadata.uid == meta.uid else ""
+
+
+def _failed(error: ApiError) -> Status:
+    return Status.error(error.message or str(error))
 
 
 def _is_retriable(error: ApiError) -> bool:

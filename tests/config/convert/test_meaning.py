@@ -120,7 +120,7 @@ def test_a_profile_runs_what_it_ran(version: str, data: st.DataObject) -> None:
         if cleared:
             assert not new, point
         # Anything new at the point came with a release, not with the conversion.
-        assert all(point in IN_TREE_POINTS[name] and name in today() for name in new), point
+        assert all(point in in_tree.POINTS[name] and name in today() for name in new), point
         ran |= set(old)
         dropped_somewhere |= lost
         if point == "score":
@@ -169,7 +169,12 @@ def test_a_file_that_says_nothing_has_the_default_weights_of_its_version(version
     }
 
 
+#: Plugins to which 1.37 gave a PreFilter; a converted file does not name it, so that 1.36 reads it.
+GIVEN_PRE_FILTER = ("NodeName", "NodeUnschedulable", "TaintToleration")
+
+
 def test_the_points_of_todays_plugins_are_those_of_the_reference() -> None:
     assert {
-        name: frozenset(points.split()) for name, points in in_tree.POINTS.items()
+        name: frozenset(points.split()) - ({"preFilter"} if name in GIVEN_PRE_FILTER else set())
+        for name, points in in_tree.POINTS.items()
     } == IN_TREE_POINTS

@@ -114,6 +114,6 @@ _TAINT = {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}
     ],
 )
 def test_node_change(old: Node | None, new: Node | None, queued: bool) -> None:
-    hint = PodTopologySpread(None, Cluster()).events_to_register()[1].hint
+    hint = PodTopologySpread(None, Cluster()).events_to_register()[2].hint
     assert hint is not None
     assert hint(_waiting(), old, new) is (QueueingHint.QUEUE if queued else QueueingHint.SKIP)

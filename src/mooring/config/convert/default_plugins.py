@@ -134,19 +134,24 @@ IN_TREE_POINTS: dict[str, frozenset[str]] = {
         "TaintToleration": "filter preScore score",
         "NodeAffinity": "preFilter filter preScore score",
         "NodePorts": "preFilter filter",
-        FIT: "preFilter filter preScore score",
+        FIT: "preFilter filter preScore score placementScore",
         "VolumeRestrictions": "preFilter filter",
         "NodeVolumeLimits": "preFilter filter",
         "VolumeBinding": "preFilter filter preScore score reserve preBind",
         "VolumeZone": "preFilter filter",
         SPREAD: "preFilter filter preScore score",
         "InterPodAffinity": "preFilter filter preScore score",
-        "DynamicResources": "preEnqueue preFilter filter postFilter score reserve preBind",
-        "DefaultPreemption": "preEnqueue postFilter",
+        "DynamicResources": (
+            "preEnqueue preFilter filter postFilter score reserve preBind podGroupPostFilter"
+        ),
+        "DefaultPreemption": "preEnqueue postFilter podGroupPostFilter",
         "NodeResourcesBalancedAllocation": "preScore score",
         "ImageLocality": "score",
         "DefaultBinder": "bind",
         "NodeDeclaredFeatures": "preFilter filter",
+        "GangScheduling": "preEnqueue permit",
+        "TopologyPlacementGenerator": "placementGenerate",
+        "PodGroupPodsCount": "placementScore",
     }.items()
 }
 
