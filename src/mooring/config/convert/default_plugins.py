@@ -122,7 +122,7 @@ CLUSTER_AUTOSCALER: DefaultPlugins = {
     ),
 }
 
-#: The points at which today's default plugins take part.
+#: The points at which today's default plugins take part, and which a converted file may name.
 # kube-scheduler: the `var _ fwk.…Plugin` lines of framework/plugins
 IN_TREE_POINTS: dict[str, frozenset[str]] = {
     name: frozenset(points.split())
@@ -149,9 +149,6 @@ IN_TREE_POINTS: dict[str, frozenset[str]] = {
         "ImageLocality": "score",
         "DefaultBinder": "bind",
         "NodeDeclaredFeatures": "preFilter filter",
-        "GangScheduling": "preEnqueue permit",
-        "TopologyPlacementGenerator": "placementGenerate",
-        "PodGroupPodsCount": "placementScore",
     }.items()
 }
 
