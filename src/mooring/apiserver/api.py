@@ -126,9 +126,11 @@ class Api:
     def _warned(self, request: ApiRequest, info: RequestInfo) -> ApiResponse:
         """Handle a request for a resource; add a warning if its kind is deprecated."""
         served = self.cluster.catalogue.get(info.group, info.version, info.resource)
-        if served is None and info.group in self.cluster.catalogue.groups:
-            raise refusals.no_such_resource()
         if served is None:
+            # Where custom resources are served, other paths of their groups are unknown.
+            is_known = info.group in self.cluster.catalogue.groups
+            if is_known and discovery.is_built_in(info.group):
+                raise refusals.no_such_resource()
             return _not_found()
         notice = served.warning or kind_warning(served.group_version, served.kind)
         if not notice:

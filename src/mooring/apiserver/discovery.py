@@ -40,6 +40,11 @@ _ORDER = (
 )
 
 
+def is_built_in(group: str) -> bool:
+    """Return whether a group is Kubernetes' own, and not defined by custom resources."""
+    return not group or group in _ORDER
+
+
 def groups(catalogue: Catalogue) -> list[str]:
     """Return the names of the groups in the order of their priority, without the core group.
 
