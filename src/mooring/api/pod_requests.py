@@ -257,10 +257,14 @@ def _is_resized(pod: Pod) -> bool:
     status = pod.status
     if status.resources is not None or status.allocated_resources:
         return True
-    return any(
+    if is_resize_infeasible(pod):
+        return True
+    statuses = status.container_statuses or status.init_container_statuses
+    # A pod without a node has no statuses of containers.
+    return bool(statuses) and any(
         one.allocated_resources or (one.resources is not None and one.resources.requests)
         for one in (*status.container_statuses, *status.init_container_statuses)
-    ) or is_resize_infeasible(pod)
+    )
 
 
 def _or_missing(

@@ -97,8 +97,10 @@ class PodVolumeState:
                 return found.at(int(positions[0]))
         return None
 
-    def scores(self, scorer: CapacityScore, nodes: Nodes) -> Ints:
+    def scores(self, scorer: CapacityScore, nodes: Nodes) -> Ints | int:
         """Score the nodes by the volumes found for them; nodes without volumes get 0."""
+        if not self._parts and not self.by_name:
+            return 0
         scores = np.zeros(len(nodes.all), dtype=np.int64)
         for rows, found in self._parts:
             scores[slice(None) if rows is None else rows] = found.scores(scorer.of)
@@ -239,11 +241,11 @@ class VolumeBinding(Plugin):
         volumes = kept.of(node.name, node.row)
         return 0 if volumes is None else self._scorer.of(volumes)
 
-    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | Status:
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | int | Status:
         """Score the nodes by the utilization of their storage with the pod's volumes."""
         kept: PodVolumeState = state.read(self.name)
         if self._scorer is None:
-            return np.zeros(len(nodes), dtype=np.int64)
+            return 0
         return kept.scores(self._scorer, nodes)
 
     # Reserve and PreBind.
