@@ -10,11 +10,12 @@ from mooring.api import DeviceClass, Node, Pod, ResourceClaim, ResourceSlice, de
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
+RACK = "example.com/rack"
 DRIVERS = ("gpu.example.com", "nic.example.com")
 
 
-def make_nodes(count: int, zones: int = 1, cpu: str = "4") -> list[Node]:
-    """Return nodes with 4 CPU, 32Gi and 110 pods, spread over zones."""
+def make_nodes(count: int, zones: int = 1, cpu: str = "4", racks: int = 0) -> list[Node]:
+    """Return nodes with 4 CPU, 32Gi and 110 pods, spread over zones, and over racks if asked."""
     return [
         decode(
             {
@@ -22,7 +23,11 @@ def make_nodes(count: int, zones: int = 1, cpu: str = "4") -> list[Node]:
                 "kind": "Node",
                 "metadata": {
                     "name": f"node-{i}",
-                    "labels": {HOSTNAME: f"node-{i}", ZONE: f"zone{i % zones + 1}"},
+                    "labels": {
+                        HOSTNAME: f"node-{i}",
+                        ZONE: f"zone{i % zones + 1}",
+                        **({RACK: f"rack-{i % racks}"} if racks else {}),
+                    },
                 },
                 "status": {
                     "allocatable": {"cpu": cpu, "memory": "32Gi", "pods": "110"},
@@ -79,7 +84,9 @@ def make_device_class(name: str, expression: str) -> DeviceClass:
     )
 
 
-def make_claim(name: str, class_name: str, expression: str) -> ResourceClaim:
+def make_claim(
+    name: str, class_name: str, expression: str, namespace: str = "sched-1"
+) -> ResourceClaim:
     """Return a claim for one device of a class that a CEL expression selects."""
     exactly = {
         "deviceClassName": class_name,
@@ -89,7 +96,7 @@ def make_claim(name: str, class_name: str, expression: str) -> ResourceClaim:
         {
             "apiVersion": "resource.k8s.io/v1",
             "kind": "ResourceClaim",
-            "metadata": {"name": name, "namespace": "sched-1", "uid": name},
+            "metadata": {"name": name, "namespace": namespace, "uid": name},
             "spec": {"devices": {"requests": [{"name": "device", "exactly": exactly}]}},
         }
     )

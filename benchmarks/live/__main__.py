@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.live.cluster import POD_GROUPS, LiveCluster
+from benchmarks.live.cluster import LiveCluster
 from benchmarks.live.extender import run_extender
 from benchmarks.live.hostile import run_hostile
 from benchmarks.live.hostile_pods import HOSTILE_PODS
@@ -23,8 +23,15 @@ from benchmarks.live.schedulers import (
     cpu_seconds,
     programs,
 )
-from benchmarks.live.workloads import HIGH, WORKLOADS, LiveWorkload, make_nodes
-from mooring.api import Node, ObjectMeta, PriorityClass
+from benchmarks.live.workloads import (
+    HIGH,
+    POD_GROUP_GATES,
+    RACKS,
+    WORKLOADS,
+    LiveWorkload,
+    make_nodes,
+)
+from mooring.api import Node, ObjectMeta, Pod, PriorityClass
 from tests.support.control_plane import ControlPlane
 from tests.support.real_parts import locate
 
@@ -77,7 +84,9 @@ def main(argv: list[str] | None = None) -> int:
     missed: list[str] = []
     for nodes in args.nodes or [500, _LARGE]:
         with tempfile.TemporaryDirectory(prefix="mooring-bench-") as folder:
-            plane = ControlPlane(Path(folder), locate("ETCD"), locate("KUBE_APISERVER"))
+            plane = ControlPlane(
+                Path(folder), locate("ETCD"), locate("KUBE_APISERVER"), flags=_server_flags(chosen)
+            )
             plane.start()
             try:
                 missed += asyncio.run(
@@ -90,6 +99,13 @@ def main(argv: list[str] | None = None) -> int:
     return 1 if missed else 0
 
 
+def _server_flags(chosen: list[str]) -> tuple[str, ...]:
+    """Return the flags of an API server that serves what the workloads need."""
+    if not any(POD_GROUP_GATES in WORKLOADS[name].flags for name in chosen if name in WORKLOADS):
+        return ()
+    return (POD_GROUP_GATES, "--runtime-config=scheduling.k8s.io/v1beta1=true")
+
+
 async def _cluster(
     plane: ControlPlane,
     folder: Path,
@@ -100,7 +116,7 @@ async def _cluster(
 ) -> list[str]:
     cluster = LiveCluster(plane.admin_kubeconfig)
     await cluster.start()
-    made = make_nodes(nodes, 3)
+    made = make_nodes(nodes, 3, racks=RACKS)
     await cluster.create(made)
     await cluster.create([PriorityClass(metadata=ObjectMeta(name=HIGH), value=100)])
     print(
@@ -134,10 +150,22 @@ async def _workload(
     workload = WORKLOADS[name]
     runs: dict[str, list[Run]] = {REFERENCE: [], MOORING: []}
     started = programs(locate("KUBE_SCHEDULER"))
-    for _ in range(pairs):
+    if workload.custom_resources:
+        await cluster.serve_pod_groups()
+    if workload.shared is not None:
+        await cluster.create(workload.shared(len(nodes)))
+    count = workload.pods[len(nodes) >= _LARGE]
+    for pair in range(pairs):
         for scheduler in (REFERENCE, MOORING):
+            if workload.filler is not None:
+                await cluster.create(pod for node in nodes for pod in workload.filler(node))
+            # Unique, because the protection of groups keeps those of earlier runs.
+            unique = f"{name}-{scheduler}-{pair}"
+            if workload.objects is not None:
+                await cluster.create(workload.objects(count, unique))
+            pods = list(workload.make(count, unique))
             program = started[scheduler]
-            run = await _run(cluster, plane, folder, scheduler, program, workload, nodes)
+            run = await _run(cluster, plane, folder, scheduler, program, workload, pods)
             runs[scheduler].append(run)
     return _report(name, workload, len(nodes), runs)
 
@@ -149,22 +177,14 @@ async def _run(
     scheduler: str,
     program: list[str],
     workload: LiveWorkload,
-    nodes: list[Node],
+    pods: list[Pod],
 ) -> Run:
-    if workload.filler is not None:
-        await cluster.create(pod for node in nodes for pod in workload.filler(node))
-    count = workload.pods[len(nodes) >= _LARGE]
-    if workload.groups is not None:
-        await cluster.serve_pod_groups()
-        for group in workload.groups(count):
-            await cluster.post(POD_GROUPS, group)
-    pods = list(workload.make(count))
     await cluster.create(pods)
     wanted = {pod.metadata.name for pod in pods if workload.leaves == 0 or _fits(pod)}
     start, server = time.monotonic(), _server_seconds(plane)
     settings = workload.settings | (workload.extra if scheduler == MOORING else {})
     with SchedulerProcess(
-        scheduler, program, folder, plane.scheduler_kubeconfig, settings
+        scheduler, [*program, *workload.flags], folder, plane.scheduler_kubeconfig, settings
     ) as process:
         left = await cluster.wait_bound(wanted, _PATIENCE)
         server = _server_seconds(plane) - server
@@ -176,15 +196,14 @@ async def _run(
     await cluster.wipe_pods()
     if not binds:
         return Run(0.0, 0.0, 0.0, usage.megabytes, problem=problem)
-    # With preemption nothing is bound until victims are gone, so the whole time counts.
-    begin = start if workload.filler is not None else binds[0]
+    begin = start if workload.from_start else binds[0]
     rate = len(binds) / max(binds[-1] - begin, 1e-9)
     return Run(
         rate,
-        usage.cpu_seconds / count * 1e3,
+        usage.cpu_seconds / len(pods) * 1e3,
         binds[0] - start,
         usage.megabytes,
-        server / count * 1e3,
+        server / len(pods) * 1e3,
         problem,
     )
 

@@ -27,8 +27,7 @@ _DEFINITIONS = Path(__file__).resolve().parents[2] / "deploy" / "crds" / "schedu
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _RBAC = "rbac.authorization.k8s.io"
 _GROUP = "scheduling.x-k8s.io"
-#: The path of PodGroups.
-POD_GROUPS = f"/apis/{_GROUP}/v1alpha1/namespaces/default/podgroups"
+_POD_GROUPS = f"/apis/{_GROUP}/v1alpha1/namespaces/default/podgroups"
 
 
 class LiveCluster:
@@ -60,12 +59,16 @@ class LiveCluster:
         await self._client.close()
 
     async def create(self, objects: Iterable[KubeObject]) -> None:
-        """Create objects concurrently."""
+        """Create objects concurrently, unless they exist."""
         pending = iter(objects)
 
         async def work() -> None:
             for obj in pending:
-                await self._client.create(obj)
+                try:
+                    await self._client.create(obj)
+                except ApiError as error:
+                    if error.status != 409:
+                        raise
 
         await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
 
@@ -99,7 +102,7 @@ class LiveCluster:
         deadline = time.monotonic() + _PATIENCE
         while True:
             try:
-                await self._client.request("GET", POD_GROUPS)
+                await self._client.request("GET", _POD_GROUPS)
                 return
             except ApiError:
                 if time.monotonic() > deadline:
