@@ -315,6 +315,11 @@ class AttemptHistory(SilentTap):
         assert list(self._kept) == sorted(self._kept), "records are out of order"
 
 
+def make_history(limit: int) -> AttemptHistory | None:
+    """Return a history of at most `limit` bytes; None for 0."""
+    return AttemptHistory(limit) if limit else None
+
+
 def _size_of(record: AttemptRecord) -> int:
     """Return the bytes of a record, its texts and its entries in the tables."""
     texts = (
