@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,11 +14,13 @@ from mooring.errors import ApiError
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.informers.store import EventHandler, Store
+from mooring.observe.attempt_random import AttemptRandom
 from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
 from mooring.offline.no_network import NoNetwork
 from mooring.registry import default_registry
 from mooring.scheduler.scheduler import Scheduler
+from mooring.scheduler.taps import SchedulingTap
 from mooring.testing import make_node, make_pod
 
 __all__ = ["World", "make_node", "make_pod"]
@@ -130,6 +131,7 @@ class World:
         *plugins: type[Plugin],
         gates: dict[str, bool] | None = None,
         profiles: Sequence[dict[str, Any]] = (),
+        taps: Sequence[SchedulingTap] = (),
     ) -> None:
         self.clock = VirtualClock(1_700_000_000.0)
         self.informers = Informers()
@@ -164,9 +166,10 @@ class World:
             registry=registry,
             features=features,
             clock=self.clock,
-            random=random.Random(1),
+            random=AttemptRandom(1),
             metrics=Metrics(features.enabled),
             events_of=lambda profile: self.events,
+            taps=taps,
         )
 
     async def settle(self) -> None:
