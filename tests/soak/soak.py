@@ -203,6 +203,8 @@ class _Soak:
         await asyncio.sleep(CALM_SECONDS)
         await self._reckon()
         self._violations += [_describe(context) for context in loop.failures]
+        for journal in self._journals:
+            journal.end()
         for replica in self._replicas:
             replica.kill()
 

@@ -79,8 +79,11 @@ class ReplicaJournals:
         self._journal = SoakJournal(self._writer, settings, clock, process)
         return self._journal
 
-    def close(self) -> None:
-        """Write what waits, and close the folder."""
+    def end(self) -> None:
+        """Write what waits, if the process lives."""
         if self._journal is not None:
             self._journal.close()
+
+    def close(self) -> None:
+        """Close the folder."""
         self._writer.close()
