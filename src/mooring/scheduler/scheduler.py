@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random as random_module
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -38,6 +37,7 @@ from mooring.framework.pod_groups import PodGroups, has_pod_groups
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.status import Status
 from mooring.informers.store import EventHandler
+from mooring.observe.attempt_random import AttemptRandom
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error
 from mooring.observe.metrics import PLUGIN_METRICS_SAMPLE_PERCENT, Metrics
@@ -47,18 +47,15 @@ from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.queue.scheduling_queue import DEFAULT_MAX_IN_UNSCHEDULABLE, SchedulingQueue
 from mooring.registry import Registry
-from mooring.scheduler.event_handlers import (
-    AssignmentTap,
-    ClusterEvents,
-    Informers,
-    posting_handler,
-)
+from mooring.scheduler.event_handlers import ClusterEvents, Informers, posting_handler
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.inbox import Inbox
 from mooring.scheduler.periodic_work import PeriodicWork
 from mooring.scheduler.plugin_tasks import PluginTasks, close_plugins
 from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
 from mooring.scheduler.schedule_one_pod_group import PodGroupAttempts
+from mooring.scheduler.tapped_informers import TappedInformers
+from mooring.scheduler.taps import SchedulingTap, make_taps
 
 log = logging.getLogger(__name__)
 
@@ -90,13 +87,13 @@ class Scheduler:
         registry: Registry,
         features: FeatureGates,
         clock: Clock,
-        random: random_module.Random,
+        random: AttemptRandom,
         metrics: Metrics,
         events_of: Callable[[str], EventWriter],
         extenders: Sequence[Extender] = (),
         max_in_unschedulable: float = DEFAULT_MAX_IN_UNSCHEDULABLE,
         read_only: bool = False,
-        tap: AssignmentTap | None = None,
+        taps: Sequence[SchedulingTap] = (),
     ) -> None:
         """Make the plugins and start them.
 
@@ -118,6 +115,11 @@ class Scheduler:
         self.trying: Pod | None = None
         #: The task of the loop.
         self.turning: asyncio.Task[None] | None = None
+        #: The random source of decisions: of the cycle and of the plugins.
+        self.random = random
+        self._taps = make_taps(taps, random)
+        if self._taps is not None and self._taps.hears_changes:
+            informers = TappedInformers(informers, self.inbox, self._taps)
         self._informers = informers
         self._events_of = events_of
         self._tasks = PluginTasks()
@@ -179,6 +181,7 @@ class Scheduler:
             pods=self._pods,
             clock=clock,
             metrics=metrics,
+            taps=self._taps,
         )
         for gate in _WITHOUT_EFFECT:
             if features.enabled(gate):
@@ -204,7 +207,7 @@ class Scheduler:
             features=features,
             clock=clock,
             metrics=metrics,
-            tap=tap,
+            taps=self._taps,
             pod_groups=self.pod_groups,
         ).attach(informers)
 
@@ -218,7 +221,7 @@ class Scheduler:
         client: ApiClient,
         http: HttpClient,
         features: FeatureGates,
-        random: random_module.Random,
+        random: AttemptRandom,
         extenders: Sequence[Extender],
     ) -> dict[str, Profile]:
         shared = SharedState(
@@ -382,6 +385,8 @@ class Scheduler:
                 # However it failed, release what the pod holds.
                 self.inbox.post(self._binding_failed, attempt, status)
         if status is None:
+            if self._taps is not None:
+                self.inbox.post(self._taps.bound, attempt)
             await self.attempts.bound(attempt)
 
     def _binding_failed(self, attempt: SchedulingAttempt, status: Status) -> None:
