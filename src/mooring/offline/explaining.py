@@ -31,7 +31,7 @@ class ExplainingScheduler(MemoryScheduler):
         decision = await super().schedule_one(pod, info)
         self.has_raised |= any(status.traceback for status in decision.errors)
         if pod.metadata.uid not in self.examinations:
-            _drop_details(decision)
+            drop_details(decision)
         return decision
 
     async def explain(self, pod: Pod) -> Examination:
@@ -61,7 +61,7 @@ class ExplainingScheduler(MemoryScheduler):
         return attempt
 
 
-def _drop_details(decision: Decision) -> None:
+def drop_details(decision: Decision) -> None:
     """Drop what grows with the number of nodes: a run may keep a decision for every pod."""
     decision.statuses = None
     decision.feasible = None

@@ -1,0 +1,133 @@
+"""A scheduler in memory that says why a pod gets another node than the one expected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from mooring.api import Pod
+from mooring.framework.decision import Decision, Outcome
+from mooring.framework.pod_info import PodInfo
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
+from mooring.offline.driving import drive
+from mooring.offline.explaining import drop_details
+from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.queue.queued_pod_info import QueuedPodInfo
+
+
+class Why(msgspec.Struct, frozen=True):
+    """Why a pod gets one node and not another."""
+
+    #: The plugin that refuses the other node, or whose weighted score favours the chosen one most.
+    plugin: str = ""
+    #: By how much; 0 if the plugin refuses the other node.
+    change: int = 0
+    #: The refusal.
+    reason: str = ""
+
+
+class ComparingScheduler(MemoryScheduler):
+    """A scheduler that records why pods do not get the nodes where they are expected."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        #: By uid, the node where a pod is expected.
+        self.origins: dict[str, str] = {}
+        #: By uid, why a pod has got another node.
+        self.reasons: dict[str, Why] = {}
+
+    async def schedule_one(self, pod: Pod, info: QueuedPodInfo | None = None) -> Decision:
+        """Try one pod through all points, and keep no details of the decision."""
+        decision = await super().schedule_one(pod, info)
+        uid, target = pod.metadata.uid, decision.node_name
+        origin = self.origins.get(uid, "")
+        if origin and target and origin != target:
+            self.reasons[uid] = why_elsewhere(decision, origin, target)
+        drop_details(decision)
+        return decision
+
+    def decide_without(self, info: PodInfo) -> Decision:
+        """Decide for a pod that has a node on the state without this pod; nothing changes."""
+        pod, cache = info.pod, self.cluster.cache
+        unplaced = replace(pod, spec=replace(pod.spec, node_name=""))
+        spawned = self._spawned = []
+        cache.lift_pod(info)
+        try:
+            return drive(self.cycle.run(unplaced, CycleState(), post_filter=False))
+        finally:
+            cache.lower_pod(info)
+            for work in spawned:
+                work.close()
+
+
+def why_elsewhere(decision: Decision, origin: str, target: str) -> Why:
+    """Return why a decision prefers `target` to `origin`."""
+    refusal = _refusal(decision, origin)
+    if refusal is not None:
+        return Why(refusal.plugin, 0, refusal.message)
+    return _largest(weighted_gains(decision, origin, target))
+
+
+def why_changed(old: Decision, new: Decision, origin: str, target: str) -> Why:
+    """Return why `new` prefers `target` to `origin` and `old` does not.
+
+    That is a refusal of one of them alone, or the plugin with the largest change of what its
+    weighted score adds to the lead of `target`.
+    """
+    for decision, name in ((new, origin), (old, target)):
+        refusal = _refusal(decision, name)
+        if refusal is not None:
+            return Why(refusal.plugin, 0, refusal.message)
+    before = weighted_gains(old, origin, target)
+    after = weighted_gains(new, origin, target)
+    names = dict.fromkeys((*after, *before))
+    return _largest({name: after.get(name, 0) - before.get(name, 0) for name in names})
+
+
+def is_best(decision: Decision, name: str) -> bool:
+    """Return whether a node is one of the best of a decision."""
+    totals = decision.totals
+    if totals is None:
+        return decision.node_name == name
+    position = _position(decision, name)
+    return position >= 0 and bool(totals[position] == totals.max())
+
+
+def weighted_gains(decision: Decision, origin: str, target: str) -> dict[str, int]:
+    """Return by plugin how much more its weighted score is for `target` than for `origin`."""
+    here, there = _position(decision, target), _position(decision, origin)
+    if here < 0 or there < 0:
+        return {}
+    return {
+        name: int(scores.normalized[here] - scores.normalized[there]) * scores.weight
+        for name, scores in decision.scores.items()
+    }
+
+
+def _largest(gains: dict[str, int]) -> Why:
+    if not gains:
+        return Why()
+    plugin = max(gains, key=gains.__getitem__)
+    return Why(plugin, gains[plugin])
+
+
+def _refusal(decision: Decision, name: str) -> Status | None:
+    statuses = decision.statuses
+    feasible = decision.feasible
+    if decision.outcome is not Outcome.SCHEDULED or statuses is None or feasible is None:
+        return None
+    return statuses.get(name) if feasible.row(name) >= 0 else None
+
+
+def _position(decision: Decision, name: str) -> int:
+    """Return the position of a node among the feasible ones, or -1."""
+    feasible = decision.feasible
+    row = -1 if feasible is None else feasible.row(name)
+    if feasible is None or row < 0 or feasible.rows is None:
+        return row
+    found = np.flatnonzero(feasible.rows == row)
+    return int(found[0]) if len(found) else -1
