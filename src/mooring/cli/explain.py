@@ -18,7 +18,7 @@ from mooring.cli.messages import terminal_width
 from mooring.cli.rule_flags import add_rule_flags, read_rules
 from mooring.cli.schedule import shown_nodes
 from mooring.errors import ApiError, ObjectError
-from mooring.explain.data import explanation_data
+from mooring.explain.data import answer_data
 from mooring.explain.examination import Examination
 from mooring.explain.tables import wrap
 from mooring.explain.text import explanation_text
@@ -26,8 +26,6 @@ from mooring.explain.text import explanation_text
 if TYPE_CHECKING:
     from mooring.client.client import Client
 
-#: Version of the format of `-o json|yaml`; that of `mooring schedule` for the explanation itself.
-VERSION = 2
 USER_AGENT = "mooring-explain"
 
 #: What kubectl prints and takes before a pod's name.
@@ -137,10 +135,9 @@ def _lines(answer: PodExplanation, width: int | None, nodes: int | None) -> list
 
 
 def _data(answer: PodExplanation) -> dict[str, Any]:
-    return {
-        "version": VERSION,
-        "rules": answer.rules,
-        "unread": list(answer.unread),
-        "currentNode": answer.pod.spec.node_name,
-        **explanation_data([answer.found]),
-    }
+    return answer_data(
+        answer.found,
+        rules=answer.rules,
+        unread=answer.unread,
+        current=answer.pod.spec.node_name,
+    )

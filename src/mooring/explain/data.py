@@ -16,6 +16,25 @@ from mooring.framework.diagnosis import Diagnosis
 from mooring.framework.status import Status
 from mooring.typing import Ints
 
+#: Version of the format of `mooring explain -o json|yaml` and of the page's answers.
+ANSWER_VERSION = 2
+
+
+def answer_data(
+    found: Examination, *, rules: str, unread: Sequence[str], current: str
+) -> dict[str, Any]:
+    """Return an examination of now, with what it rests on.
+
+    `unread` names the kinds that could not be read, `current` the node of a pod that has one.
+    """
+    return {
+        "version": ANSWER_VERSION,
+        "rules": rules,
+        "unread": list(unread),
+        "currentNode": current,
+        **explanation_data([found]),
+    }
+
 
 def explanation_data(attempts: Sequence[Examination]) -> dict[str, Any]:
     """Return everything about a pod's last attempt, and how the ones before it ended."""

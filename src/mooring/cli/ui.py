@@ -1,0 +1,99 @@
+"""`mooring ui`: a page about the scheduling of a cluster, on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import logging
+import signal
+import webbrowser
+
+from mooring.cli.rule_flags import add_rule_flags, read_rules
+
+USER_AGENT = "mooring-ui"
+
+_EPILOG = """\
+The cluster may be served by any scheduler. The page has the rights of the kubeconfig, and rights to
+list and watch what a scheduler reads are enough: nothing is written. What it explains follows
+Mooring's rules now: those of --config and --plugin, or else of the default configuration. It
+listens on loopback only, and the address that is printed holds the token without which it answers
+nobody. Ctrl-C ends it.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `ui`."""
+    parser = subparsers.add_parser(
+        "ui",
+        help="show nodes, pending pods and decisions of a cluster in a browser",
+        description="Show nodes, pending pods, decisions and their reasons in a browser.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_rule_flags(parser)
+    parser.add_argument(
+        "--port", type=_port, default=0, help="the port on 127.0.0.1; by default a free one"
+    )
+    parser.add_argument(
+        "--no-browser", action="store_true", help="print the address without opening a browser"
+    )
+    parser.set_defaults(run=_run)
+
+
+def _port(text: str) -> int:
+    port = int(text) if text.isdecimal() else -1
+    if not 0 <= port < 2**16:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a port from 0 to 65535')
+    return port
+
+
+def _run(args: argparse.Namespace) -> int:
+    # What informers and plugins log does not belong beside the address.
+    logging.getLogger("mooring").addHandler(logging.NullHandler())
+    asyncio.run(_serve(args))
+    return 0
+
+
+async def _serve(args: argparse.Namespace) -> None:
+    from mooring.client.kubeconfig import load_kubeconfig
+    from mooring.insight.following import following, reading_client, unread_kinds
+    from mooring.insight.page_access import PageAccess
+    from mooring.insight.page_data import PageData
+    from mooring.insight.page_files import load_page
+    from mooring.insight.page_questions import PageQuestions
+    from mooring.insight.page_server import PageServer, listen
+
+    rules = read_rules(args)
+    connection = load_kubeconfig(args.kubeconfig, context=args.context)
+    files = load_page()
+    with listen(args.port) as listener:
+        access = PageAccess(listener.getsockname()[1])
+        async with (
+            reading_client(connection, USER_AGENT) as client,
+            following(rules.config, client, rules.registry, rules.gates) as running,
+        ):
+            data = PageData(running, rules=rules.text, server=connection.server)
+            questions = PageQuestions(running, rules.config, rules.registry, rules.gates)
+            server = PageServer(data, questions, files, access)
+            server.start(listener)
+            try:
+                print(f"The page about {connection.server}, by {rules.text}:\n  {access.url}")
+                if unread := ", ".join(unread_kinds(running)):
+                    print(f"  could not be read, and count as if there were none: {unread}")
+                print("Ctrl-C ends it.", flush=True)
+                if not args.no_browser:
+                    await asyncio.to_thread(webbrowser.open, access.url)
+                await _wait()
+            finally:
+                await server.stop()
+
+
+async def _wait() -> None:
+    """Wait for SIGINT or SIGTERM."""
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    # Signals can be handled in the main thread only.
+    with contextlib.suppress(RuntimeError, ValueError):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, ended.set)
+    await ended.wait()

@@ -1,0 +1,121 @@
+// The state of the cluster as the server has told it, kept up to date by its events.
+import { get } from "./requests.js";
+
+const MOST_DECISIONS = 500;
+const RETRY = 2000;
+// Nodes may come and go all the time; their columns are read again this often at most.
+const READ_AGAIN = 1000;
+
+class Cluster {
+  constructor() {
+    this.about = null;
+    this.table = null;
+    this.summary = null;
+    this.decisions = [];
+    this.isLive = false;
+    this.failure = "";
+    this.listeners = new Set();
+    this.newestGeneration = -1;
+    this.isReading = false;
+    this.lastRead = 0;
+    this.frame = 0;
+  }
+
+  /** Call a function after changes, at most once per frame; return the function that ends this. */
+  subscribe(listener) {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  tell() {
+    if (this.frame) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      for (const listener of this.listeners) listener();
+    });
+  }
+
+  async start() {
+    try {
+      [this.about, this.decisions] = await Promise.all([get("/api/about"), get("/api/decisions")]);
+      await this.readNodes();
+      this.follow();
+    } catch (error) {
+      this.lose(error.message);
+      setTimeout(() => this.start(), RETRY);
+    }
+  }
+
+  /** Read the columns of all nodes, again if they have changed meanwhile. */
+  async readNodes() {
+    if (this.isReading) return;
+    this.isReading = true;
+    try {
+      do {
+        const wait = this.lastRead + READ_AGAIN - performance.now();
+        if (this.table && wait > 0) await new Promise((done) => setTimeout(done, wait));
+        this.lastRead = performance.now();
+        this.table = await get("/api/nodes");
+        this.tell();
+      } while (this.table.generation < this.newestGeneration);
+    } finally {
+      this.isReading = false;
+    }
+  }
+
+  follow() {
+    const source = new EventSource(`/api/changes?mark=${encodeURIComponent(this.table.mark)}`);
+    source.onopen = () => {
+      this.isLive = true;
+      this.failure = "";
+      this.tell();
+    };
+    source.onmessage = (event) => this.take(JSON.parse(event.data));
+    source.onerror = () => {
+      this.lose("The connection to mooring ui is lost");
+      // The browser tries again by itself, unless the server has refused.
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => this.start(), RETRY);
+    };
+  }
+
+  lose(message) {
+    this.isLive = false;
+    this.failure = message;
+    this.tell();
+  }
+
+  take(message) {
+    if (message.reset !== undefined) {
+      this.newestGeneration = message.reset;
+      this.readNodes().catch((error) => this.lose(error.message));
+    }
+    if (message.nodes) this.takeRows(message.nodes);
+    if (message.decisions) {
+      const last = this.decisions.length ? this.decisions[this.decisions.length - 1].sequence : 0;
+      const isOther = message.decisions[0].sequence <= last - MOST_DECISIONS;
+      const fresh = message.decisions.filter((one) => isOther || one.sequence > last);
+      this.decisions = [...(isOther ? [] : this.decisions), ...fresh].slice(-MOST_DECISIONS);
+    }
+    if (message.summary) this.summary = message.summary;
+    this.tell();
+  }
+
+  takeRows({ version, after, generation, rows }) {
+    this.newestGeneration = Math.max(this.newestGeneration, generation);
+    const table = this.table;
+    if (table.version !== version || after > table.generation) {
+      this.readNodes().catch((error) => this.lose(error.message));
+      return;
+    }
+    for (const [row, isCordoned, ...amounts] of rows) {
+      table.cordoned[row] = isCordoned;
+      table.resources.forEach((resource, at) => {
+        resource.allocatable[row] = amounts[2 * at];
+        resource.requested[row] = amounts[2 * at + 1];
+      });
+    }
+    table.generation = Math.max(table.generation, generation);
+  }
+}
+
+export const cluster = new Cluster();

@@ -1,0 +1,61 @@
+// The stream of decisions, the newest first.
+import { Component, html } from "./html.js";
+import { NodeLink, PodLink } from "./links.js";
+import { clock, count } from "./format.js";
+
+const MOST_SHOWN = 100;
+const TONES = { bound: "good", unschedulable: "warn", gated: "quiet" };
+
+export class DecisionsView extends Component {
+  state = { held: null, filter: "" };
+
+  render({ cluster }, { held, filter }) {
+    const all = held || cluster.decisions;
+    const wanted = all.filter((one) => `${one.namespace}/${one.name} ${one.node}`.includes(filter));
+    const shown = wanted.slice(-MOST_SHOWN).reverse();
+    const toggle = () => this.setState({ held: held ? null : cluster.decisions });
+    return html`<section aria-labelledby="decisions-title">
+      <h1 id="decisions-title">Decisions</h1>
+      <form class="controls" onSubmit=${(event) => event.preventDefault()}>
+        <label class="grow">
+          Filter
+          <input
+            type="search"
+            placeholder="part of a pod's or a node's name"
+            value=${filter}
+            onInput=${(event) => this.setState({ filter: event.target.value })}
+          />
+        </label>
+        <button type="button" aria-pressed=${String(Boolean(held))} onClick=${toggle}>
+          ${held ? "Continue" : "Pause"}
+        </button>
+      </form>
+      ${!shown.length && html`<p class="empty">No decision was seen since this page's server started.</p>`}
+      ${shown.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Decisions">
+        <table id="decisions">
+          <caption class="hidden">The newest of ${count(wanted.length, "decision")}</caption>
+          <thead>
+            <tr>
+              <th scope="col">Time</th>
+              <th scope="col">Outcome</th>
+              <th scope="col">Pod</th>
+              <th scope="col">Node</th>
+              <th scope="col">What its scheduler says</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${shown.map(
+              (one) => html`<tr key=${one.sequence}>
+                <td class="quiet">${clock(one.time)}</td>
+                <td><span class=${`badge ${TONES[one.outcome]}`}>${one.outcome}</span></td>
+                <th scope="row"><${PodLink} namespace=${one.namespace} name=${one.name} /></th>
+                <td>${one.node && html`<${NodeLink} name=${one.node} />`}</td>
+                <td class="wide">${one.message}</td>
+              </tr>`,
+            )}
+          </tbody>
+        </table>
+      </div>`}
+    </section>`;
+  }
+}

@@ -1,0 +1,212 @@
+"""What the page shows, as plain data: all of it is read from a scheduler that only follows."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import msgspec
+
+from mooring.api import Node, Pod
+from mooring.errors import ObjectError
+from mooring.explain.data import answer_data
+from mooring.explain.live_examination import examine_now
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.pod_info import PodInfo
+from mooring.insight.following import unread_kinds
+from mooring.insight.node_table import NodeTable
+from mooring.insight.pending_pods import PendingPodList
+from mooring.insight.seen_decisions import SeenDecision, SeenDecisions
+from mooring.scheduler.running_scheduler import RunningScheduler
+
+#: Entries of one page of a list.
+PAGE_SIZE = 100
+#: Results of a search, for pods and for nodes.
+MOST_FOUND = 20
+#: Decisions in one message to the page.
+MOST_AT_ONCE = 250
+
+
+class LiveCursor(msgspec.Struct):
+    """What a reader of the changes has been told."""
+
+    version: int
+    generation: int
+    sequence: int
+    #: What it was told of the whole cluster.
+    summary: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class PageData:
+    """The data of the page. Owned by the event loop of the scheduler."""
+
+    def __init__(self, running: RunningScheduler, *, rules: str, server: str) -> None:
+        self._running = running
+        self._scheduler = running.scheduler
+        self._rules = rules
+        self._server = server
+        #: Numbers of another process mean nothing here.
+        self._epoch = secrets.token_hex(4)
+        self._pods = running.informers.informer(Pod).store
+        self._pending = PendingPodList(self._pods)
+        self.nodes = NodeTable(lambda: self._scheduler.cache.nodes)
+        self.decisions = SeenDecisions(self._scheduler.clock.now)
+        self._pods.add_handler(self.decisions.handler())
+
+    # The whole cluster.
+
+    def about(self) -> dict[str, Any]:
+        """Return what does not change: the cluster, the rules, and their profiles."""
+        return {
+            "server": self._server,
+            "rules": self._rules,
+            "profiles": [
+                {
+                    "name": profile.name,
+                    "weights": {step.name: step.weight for step in profile.score},
+                }
+                for profile in self._scheduler.profiles.values()
+            ],
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """Return the state of the whole cluster in a few numbers."""
+        failures = [
+            str(informer.failure)
+            for kind in (Node, Pod)
+            if (informer := self._running.informers.informer(kind)).failure is not None
+        ]
+        return {
+            "nodes": len(self._scheduler.cache.nodes),
+            "pods": len(self._scheduler.cache.pods),
+            "pending": len(self._pending),
+            "failure": failures[0] if failures else "",
+            "unread": unread_kinds(self._running),
+        }
+
+    # Nodes and pods.
+
+    def node(self, name: str) -> dict[str, Any]:
+        """Return one node with its pods; raise ObjectError if there is none."""
+        info = self._scheduler.cache.nodes.find(name)
+        if info is None:
+            raise ObjectError(f'there is no node "{name}"')
+        return _node(info)
+
+    def pending(self, text: str, offset: int) -> dict[str, Any]:
+        """Return a page of the pods without a node."""
+        return self._pending.page(text, offset, PAGE_SIZE)
+
+    def search(self, text: str) -> dict[str, Any]:
+        """Return the nodes and pods whose names contain a text."""
+        nodes = [name for name in self._scheduler.cache.nodes.names if text in name]
+        pods: list[dict[str, str]] = []
+        for pod in self._pods.list():
+            if text in pod.key:
+                pods.append(
+                    {
+                        "namespace": pod.metadata.namespace,
+                        "name": pod.metadata.name,
+                        "node": pod.spec.node_name,
+                    }
+                )
+                if len(pods) == MOST_FOUND:
+                    break
+        return {"nodes": sorted(nodes)[:MOST_FOUND], "pods": pods}
+
+    async def explain(self, namespace: str, name: str) -> dict[str, Any]:
+        """Return what `mooring explain -o json` prints; raise ObjectError if there is no pod."""
+        pod = self._pods.get(name, namespace)
+        if pod is None:
+            raise ObjectError(f'there is no pod "{name}" in namespace {namespace}')
+        found = await examine_now(self._scheduler, pod)
+        return answer_data(
+            found,
+            rules=self._rules,
+            unread=unread_kinds(self._running),
+            current=pod.spec.node_name,
+        )
+
+    # Changes.
+
+    def newest_decisions(self) -> list[SeenDecision]:
+        """Return the newest decisions, oldest first."""
+        return self.decisions.after(0, MOST_AT_ONCE)
+
+    def whole_nodes(self) -> dict[str, Any]:
+        """Return the columns of all nodes, and the mark from which changes follow."""
+        table = self.nodes.whole()
+        cursor = LiveCursor(self.nodes.version, self.nodes.generation, self.decisions.last)
+        return {"mark": self.mark(cursor), **table}
+
+    def mark(self, cursor: LiveCursor) -> str:
+        """Return a cursor as text, which a reader sends to continue."""
+        return f"{self._epoch}.{cursor.version}.{cursor.generation}.{cursor.sequence}"
+
+    def cursor(self, mark: str) -> LiveCursor:
+        """Return the cursor of a mark; one that nothing has been told to if it is not ours."""
+        epoch, *numbers = mark.split(".")
+        if epoch == self._epoch and len(numbers) == 3 and all(map(str.isdecimal, numbers)):
+            version, generation, sequence = map(int, numbers)
+            return LiveCursor(version, generation, sequence)
+        return LiveCursor(-1, -1, 0)
+
+    def changes(self, cursor: LiveCursor) -> dict[str, Any] | None:
+        """Return what has happened since a cursor, and move it; None if nothing has.
+
+        "reset" says that the columns of the nodes must be read again.
+        """
+        message = {
+            **self._node_changes(cursor),
+            **self._new_decisions(cursor),
+        }
+        summary = self.summary()
+        if summary != cursor.summary:
+            cursor.summary = message["summary"] = summary
+        return message or None
+
+    def _node_changes(self, cursor: LiveCursor) -> dict[str, Any]:
+        table = self.nodes
+        table.update()
+        before, cursor.generation = cursor.generation, table.generation
+        rows = table.rows(before) if cursor.version == table.version else None
+        if rows is None:
+            cursor.version = table.version
+            return {"reset": table.generation}
+        if not rows:
+            return {}
+        return {
+            "nodes": {
+                "version": table.version,
+                "after": before,
+                "generation": table.generation,
+                "rows": rows,
+            }
+        }
+
+    def _new_decisions(self, cursor: LiveCursor) -> dict[str, Any]:
+        before, cursor.sequence = cursor.sequence, self.decisions.last
+        found = self.decisions.after(before, MOST_AT_ONCE)
+        return {"decisions": found} if found else {}
+
+
+def _node(info: NodeInfo) -> dict[str, Any]:
+    return {
+        "name": info.name,
+        "cordoned": info.unschedulable,
+        "labels": dict(info.labels),
+        "taints": [taint.to_string() for taint in info.taints],
+        "allocatable": info.allocatable,
+        "requested": {**info.requested, "pods": len(info.pods)},
+        "pods": [_pod(pod) for pod in info.pods.values()],
+    }
+
+
+def _pod(info: PodInfo) -> dict[str, Any]:
+    pod = info.pod
+    return {
+        "namespace": pod.metadata.namespace,
+        "name": pod.metadata.name,
+        "priority": pod.priority,
+        "requests": dict(info.requests),
+    }

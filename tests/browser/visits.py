@@ -1,0 +1,51 @@
+"""Visits of the page by a browser."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from tests.support.pages import ServedPage
+
+#: Milliseconds that a browser waits for what must come.
+PATIENCE = 20_000
+
+
+@asynccontextmanager
+async def visit(browser: Any, page: ServedPage, **options: Any) -> AsyncIterator[Any]:
+    """Open the page by the printed address; fail if it has errors or asks another server."""
+    context = await browser.new_context(viewport={"width": 1280, "height": 900}, **options)
+    context.set_default_timeout(PATIENCE)
+    asked: list[str] = []
+    errors: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+    tab = await context.new_page()
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.on(
+        "console",
+        lambda message: (
+            errors.append(message.text)
+            # A lost connection is an error of the network, which tests cause on purpose.
+            if message.type == "error" and "Failed to load resource" not in message.text
+            else None
+        ),
+    )
+    await tab.goto(page.url)
+    await tab.get_by_text("live", exact=True).wait_for()
+    try:
+        yield tab
+    finally:
+        await context.close()
+    assert errors == []
+    assert asked
+    assert [url for url in asked if not url.startswith((f"{page.origin}/", "data:"))] == []
+
+
+async def texts(tab: Any, selector: str) -> list[list[str]]:
+    """Return the texts of a table's cells, row by row."""
+    rows: list[list[str]] = await tab.eval_on_selector_all(
+        f"{selector} tr",
+        "rows => rows.map(row => [...row.children].map(cell => cell.innerText.trim()))",
+    )
+    return rows

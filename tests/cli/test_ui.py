@@ -1,0 +1,75 @@
+"""`mooring ui` on a local cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+
+import aiohttp
+import pytest
+import yaml
+
+from mooring.cli.main import main
+from mooring.insight.page_server import listen
+from tests.local.clusters import running
+from tests.support.local_up import MOORING, wait_logged
+from tests.support.processes import Process
+
+
+async def test_it_prints_the_address_and_ends_by_a_signal(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    async with running(tmp_path, nodes=2):
+        flags = ["ui", "--no-browser", "--kubeconfig", str(kubeconfig)]
+        process = Process(MOORING, flags, tmp_path / "log")
+        try:
+            line = await asyncio.to_thread(wait_logged, process, "?token=")
+            url = line.rpartition(" ")[2]
+            assert url.startswith("http://127.0.0.1:")
+            jar = aiohttp.CookieJar(unsafe=True)
+            async with aiohttp.ClientSession(cookie_jar=jar) as session:
+                async with session.get(url) as answer:
+                    assert answer.status == 200
+                async with session.get(answer.url.with_path("/api/nodes")) as found:
+                    assert (await found.json())["names"] == ["node-0", "node-1"]
+            await asyncio.to_thread(wait_logged, process, "Ctrl-C ends it.")
+            process.send(signal.SIGINT)
+            assert await asyncio.to_thread(process.wait) == 0
+        finally:
+            await asyncio.to_thread(process.stop)
+
+
+@pytest.mark.parametrize("text", ["-1", "65536", "http"])
+def test_a_port_that_makes_no_sense(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["ui", f"--port={text}"])
+    assert f'argument --port: "{text}" is not a port from 0 to 65535' in capsys.readouterr().err
+
+
+async def test_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with running(tmp_path, nodes=0):
+        with listen(0) as taken:
+            port = taken.getsockname()[1]
+            flags = ["ui", f"--port={port}", "--kubeconfig", str(tmp_path / "kubeconfig")]
+            assert await asyncio.to_thread(main, flags) == 1
+    assert capsys.readouterr().err == (
+        f"error: cannot listen on 127.0.0.1:{port}: address already in use; "
+        "--port names another port\n"
+    )
+
+
+async def test_missing_rights_are_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with running(tmp_path, nodes=1) as cluster:
+        accounts = "/api/v1/namespaces/default/serviceaccounts"
+        await cluster.post(accounts, {"metadata": {"name": "stranger"}})
+        answer = await cluster.post(f"{accounts}/stranger/token", {"spec": {}})
+        config = yaml.safe_load((tmp_path / "kubeconfig").read_text())
+        config["users"][0]["user"] = {"token": answer["status"]["token"]}
+        file = tmp_path / "stranger"
+        file.write_text(yaml.safe_dump(config))
+        flags = ["ui", "--no-browser", "--kubeconfig", str(file)]
+        assert await asyncio.to_thread(main, flags) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert " cannot be read: " in line
