@@ -11,7 +11,7 @@ import logging
 import os
 import socket
 import time
-from typing import Any, Protocol
+from typing import Any
 
 from aiohttp import web
 from cryptography import x509
@@ -24,10 +24,10 @@ from mooring.observe.logs import log_error, verbose, vlog
 from mooring.serve.acceptor import BACKLOG
 from mooring.serve.authorities import ClientAuthorities
 from mooring.serve.delegated_authentication import DelegatingAuthenticator
+from mooring.serve.delegated_authorization import RequestAuthorizer, ReviewedReader
 from mooring.serve.endpoints import Endpoints, status_answer, text
 from mooring.serve.http_server import HttpServer, authenticated, readable
 from mooring.serve.reload_problems import ReloadProblems
-from mooring.serve.review_client import Access
 from mooring.serve.serving_options import InsecureServing, SecureServing
 from mooring.serve.serving_tls import ServingTls
 from mooring.serve.users import ANONYMOUS, ReviewedUser
@@ -46,14 +46,6 @@ _PEOPLE = ("curl", "Wget", "Mozilla/5.0")
 _ANSWERED = web.StreamResponse
 
 
-class PathAuthorizer(Protocol):
-    """Decides which users may use which paths."""
-
-    async def access(self, user: ReviewedUser, verb: str, path: str) -> Access:
-        """Return whether the user is allowed; raise ApiError if that cannot be decided."""
-        ...
-
-
 class Gate:
     """The authentication and authorization in front of the endpoints."""
 
@@ -61,7 +53,7 @@ class Gate:
         self,
         endpoints: Endpoints,
         authenticator: DelegatingAuthenticator,
-        authorizer: PathAuthorizer,
+        authorizer: RequestAuthorizer,
     ) -> None:
         self._endpoints = endpoints
         self._authenticator = authenticator
@@ -74,14 +66,20 @@ class Gate:
             return _status(request, 401, "Unauthorized", "Unauthorized")
         if user is not ANONYMOUS:
             authenticated(request)
-        verb, path = request.method.lower(), request.path
         try:
-            access = await self._authorizer.access(user, verb, path)
+            if self._endpoints.explains(request.path):
+                reader = ReviewedReader(user, self._authorizer)
+                return await self._endpoints.explain(request, reader)
+            return await self._authorized(request, user)
         except ApiError as error:
             log_error(log, error, "Failed to make webhook authorizer request")
             body = f'Internal Server Error: "{request.path_qs}": {error}\n'
             return text(_harmless(body), 500)
-        if access.denied or not access.allowed:
+
+    async def _authorized(self, request: web.BaseRequest, user: ReviewedUser) -> _ANSWERED:
+        verb, path = request.method.lower(), request.path
+        access = await self._authorizer.access(user, verb, path)
+        if not access.is_granted:
             vlog(log, 4, "Forbidden", URI=request.path_qs, reason=access.reason)
             message = f'forbidden: User "{user.name}" cannot {verb} path "{path}"'
             message = _harmless(message)
@@ -122,6 +120,7 @@ class SecureServer:
         """Stop listening, and give requests in progress a few seconds."""
         if self._refreshing is not None:
             self._refreshing.cancel()
+        self._endpoints.stop()
         for server in self._servers:
             await server.stop()
         if self._servers:

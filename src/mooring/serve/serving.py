@@ -62,6 +62,12 @@ class Serving:
         self._clients: list[Client] = []
         self._secure: socket.socket | None = None
         self._insecure: socket.socket | None = None
+        self._tls: ServingTls | None = None
+
+    @property
+    def certificate_sha256(self) -> str:
+        """Return the SHA-256 of the serving certificate; empty if HTTPS is not served."""
+        return "" if self._tls is None else self._tls.certificate_sha256
 
     def listen(self) -> None:
         """Open the ports; raise ConfigError if one is in use already."""
@@ -109,6 +115,7 @@ class Serving:
             DelegatingAuthorizer(authorization.always_allow_paths, reviews),
         )
         tls = ServingTls(self._settings.secure, ask=authorities.wanted, authorities=authorities.pem)
+        self._tls = tls
         await self._server.serve_securely(listener, tls, gate, authorities)
 
     def _client(self, kubeconfig: str, what: str) -> Client | None:
