@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from mooring.errors import ApiError
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.informers.store import EventHandler, Store
+from mooring.observe.attempt_random import AttemptRandom
 from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
 from mooring.offline.no_network import NoNetwork
@@ -164,7 +164,7 @@ class World:
             registry=registry,
             features=features,
             clock=self.clock,
-            random=random.Random(1),
+            random=AttemptRandom(1),
             metrics=Metrics(features.enabled),
             events_of=lambda profile: self.events,
         )

@@ -42,7 +42,7 @@ async def compared(
         clock=clock,
         metrics=Metrics(),
         read_only=True,
-        tap=shadow,
+        taps=(shadow,),
     )
     try:
         await running.sync()
@@ -144,7 +144,7 @@ def test_a_pod_that_is_pending_there(cpu: str, counted: int) -> None:
             clock=clock,
             metrics=Metrics(),
             read_only=True,
-            tap=shadow,
+            taps=(shadow,),
         )
         try:
             await running.sync()

@@ -87,7 +87,7 @@ async def shadowed(
         connection = load_kubeconfig(cluster.plane.scheduler_kubeconfig)
         async with (
             reading_client(connection, "shadow-test") as client,
-            following(rules, client, registry, gates, tap=shadow) as running,
+            following(rules, client, registry, gates, taps=(shadow,)) as running,
         ):
             shadow.begin(running.scheduler)
             for number in range(pods):

@@ -79,7 +79,7 @@ async def _follow(args: argparse.Namespace) -> None:
     shadow = Shadow(_tell if args.output == "text" else None)
     async with (
         reading_client(connection, USER_AGENT) as client,
-        following(rules.config, client, rules.registry, rules.gates, tap=shadow) as running,
+        following(rules.config, client, rules.registry, rules.gates, taps=(shadow,)) as running,
     ):
         shadow.begin(running.scheduler)
         if args.output == "text":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from mooring.client.client import Client
 from mooring.client.connection import Connection
@@ -16,8 +16,8 @@ from mooring.framework.features import FeatureGates
 from mooring.observe.clock import SystemClock
 from mooring.observe.metrics import Metrics
 from mooring.registry import Registry
-from mooring.scheduler.event_handlers import AssignmentTap
 from mooring.scheduler.running_scheduler import RunningScheduler
+from mooring.scheduler.taps import SchedulingTap
 
 #: Seconds to wait for the lists of all kinds.
 PATIENCE = 60.0
@@ -48,7 +48,7 @@ async def following(
     client: Client,
     registry: Registry,
     gates: FeatureGates,
-    tap: AssignmentTap | None = None,
+    taps: Sequence[SchedulingTap] = (),
 ) -> AsyncIterator[RunningScheduler]:
     """Run a scheduler that follows a cluster; it knows the whole cluster when this begins.
 
@@ -63,7 +63,7 @@ async def following(
         clock=SystemClock(),
         metrics=Metrics(gates.enabled),
         read_only=True,
-        tap=tap,
+        taps=taps,
     )
     try:
         await _sync(running)

@@ -17,6 +17,7 @@ from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.state import CycleState
 from mooring.insight.comparison import PodComparison, Verdict, compare
 from mooring.scheduler.scheduler import Scheduler
+from mooring.scheduler.taps import SilentTap
 from mooring.typing import Floats
 
 log = logging.getLogger(__name__)
@@ -89,10 +90,10 @@ class RowChanges:
         return row < 0 or bool(now - self._times[row] >= SETTLING)
 
 
-class Shadow:
+class Shadow(SilentTap):
     """The comparison of a read-only scheduler with the one that serves the cluster.
 
-    It is an `AssignmentTap`: the pod is decided on the state before its bind is seen.
+    A pod is decided on the state before its bind is seen.
     """
 
     def __init__(self, told: Callable[[PodComparison], None] | None = None) -> None:

@@ -246,7 +246,7 @@ class MemoryScheduler:
             decision = Decision(pod, profile.name, Outcome.GATED, pre_enqueue=status)
             decision.errors = (status,) if status.is_error else ()
         else:
-            decision = await self._attempts.decide(pod, state, start, examine=examine)
+            decision = await self._attempts.decide(info, state, start, examine=examine)
         return Attempt(info, profile, state, start, decision=decision, spawned=spawned)
 
     async def schedule_one(self, pod: Pod, info: QueuedPodInfo | None = None) -> Decision:

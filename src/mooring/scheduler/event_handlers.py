@@ -37,6 +37,7 @@ from mooring.observe.logs import log_error, vlog
 from mooring.observe.metrics import Metrics
 from mooring.queue import event_types
 from mooring.scheduler.inbox import Inbox
+from mooring.scheduler.taps import Taps
 
 log = logging.getLogger(__name__)
 
@@ -113,14 +114,6 @@ class PendingPods(Protocol):
         ...
 
 
-class AssignmentTap(Protocol):
-    """An observer of pods that get a node, for comparisons with another scheduler."""
-
-    def assigning(self, pod: Pod, node_name: str) -> None:
-        """Take note that a pending pod has got a node, before the cache counts it there."""
-        ...
-
-
 class ClusterEvents:
     """The handlers that keep cache and queue up to date. Owned by the scheduling loop.
 
@@ -140,12 +133,12 @@ class ClusterEvents:
         clock: Clock,
         metrics: Metrics,
         every_pod: bool = False,
-        tap: AssignmentTap | None = None,
+        taps: Taps | None = None,
         pod_groups: PodGroups | None = None,
     ) -> None:
         self._cache = cache
         self._every_pod = every_pod
-        self._tap = tap
+        self._taps = taps
         self._pod_groups = pod_groups
         self._queue = queue
         self._profiles = profiles
@@ -321,8 +314,8 @@ class ClusterEvents:
         elif old.spec.node_name:
             self._assigned_pod_updated(old, new)
         elif new.spec.node_name:
-            if self._tap is not None:
-                self._tap.assigning(old, new.spec.node_name)
+            if self._taps is not None:
+                self._taps.assigning(old, new.spec.node_name)
             self._assigned_pod_added(new)
             if self._pod_groups is not None:
                 self._pod_groups.remove_pending(old)

@@ -338,7 +338,7 @@ class PodGroupPlacing:
         state = CycleState()
         state.record_plugin_metrics = self._timed
         decision = await self._attempts.decide(
-            member.pod, state, start, post_filter=False, within=within
+            member, state, start, post_filter=False, within=within
         )
         if decision.outcome is not Outcome.SCHEDULED:
             if decision.statuses is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random as random_module
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from mooring.api import Node, Pod
@@ -15,13 +15,14 @@ from mooring.extenders.extenders import Extenders
 from mooring.extenders.webhook import MAX_RESPONSE
 from mooring.framework.features import FeatureGates
 from mooring.informers.factory import InformerFactory
+from mooring.observe.attempt_random import AttemptRandom
 from mooring.observe.clock import Clock
 from mooring.observe.host import hostname
 from mooring.observe.metrics import Metrics
-from mooring.queue.scheduling_queue import DEFAULT_MAX_IN_UNSCHEDULABLE
+from mooring.queue.unschedulable_timeouts import DEFAULT_MAX_IN_UNSCHEDULABLE
 from mooring.registry import Registry
-from mooring.scheduler.event_handlers import AssignmentTap
 from mooring.scheduler.scheduler import GRACE, Scheduler
+from mooring.scheduler.taps import SchedulingTap
 
 
 class RunningScheduler:
@@ -51,7 +52,7 @@ class RunningScheduler:
         extender_max_response: int = MAX_RESPONSE,
         before_write: Callable[[], None] | None = None,
         read_only: bool = False,
-        tap: AssignmentTap | None = None,
+        taps: Sequence[SchedulingTap] = (),
     ) -> None:
         random = random_module.Random() if random is None else random
         host = hostname() if host is None else host
@@ -77,13 +78,14 @@ class RunningScheduler:
             registry=registry,
             features=features,
             clock=clock,
-            random=random,
+            # Only decisions draw from this one, so that they can be made again.
+            random=AttemptRandom(random.getrandbits(64)),
             metrics=metrics,
             events_of=cache(self._broadcaster.recorder),
             extenders=self._extenders,
             max_in_unschedulable=max_in_unschedulable,
             read_only=read_only,
-            tap=tap,
+            taps=taps,
         )
 
     def start(self) -> None:

@@ -45,6 +45,7 @@ from mooring.queue.pod_group_queue import GroupOutcome
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.scheduler.failure import Failure
+from mooring.scheduler.taps import Taps
 
 log = logging.getLogger(__name__)
 
@@ -137,8 +138,10 @@ class SchedulingAttempts:
         pods: Lister[Pod],
         clock: Clock,
         metrics: Metrics,
+        taps: Taps | None = None,
     ) -> None:
         self.queue = queue
+        self.taps = taps
         self._profiles = profiles
         self._cycle = cycle
         self._cache = cache
@@ -167,7 +170,7 @@ class SchedulingAttempts:
         state = CycleState()
         state.record_plugin_metrics = timed
         start = self._clock.now()
-        decision = await self.decide(pod, state, start)
+        decision = await self.decide(info, state, start)
         if decision.outcome is not Outcome.SCHEDULED:
             self.fail(info, Failure.of(decision), start)
             return None
@@ -192,7 +195,7 @@ class SchedulingAttempts:
 
     async def decide(
         self,
-        pod: Pod,
+        info: QueuedPodInfo,
         state: CycleState,
         start: float,
         *,
@@ -201,9 +204,14 @@ class SchedulingAttempts:
         within: Rows | None = None,
     ) -> Decision:
         """Run the scheduling cycle of an attempt that began at `start` (see `Cycle.run`)."""
+        pod, taps = info.pod, self.taps
+        if taps is not None:
+            taps.deciding(info, start, within, self._cycle.search.next_start_node_index)
         decision = await self._cycle.run(
             pod, state, examine=examine, post_filter=post_filter, within=within
         )
+        if taps is not None:
+            taps.decided(info, decision, start)
         self._metrics.scheduling_algorithm_duration.observe(self._clock.now() - start)
         for fault in decision.errors:
             log_traceback(fault, pod)
@@ -227,10 +235,13 @@ class SchedulingAttempts:
         evaluated = decision.evaluated_nodes
         attempt.assumed = AssumedPod(pod, node_name, state, profile, None, evaluated, feasible)
         try:
-            return run_reserve(profile, state, pod, node_name)
+            status = run_reserve(profile, state, pod, node_name)
         except Exception as error:
             # The plugin returned something unusable; the pod loses its node as after a refusal.
-            return Status.error(error_text(error))
+            status = Status.error(error_text(error))
+        if status is None and self.taps is not None:
+            self.taps.reserved(attempt)
+        return status
 
     def permit(self, attempt: SchedulingAttempt) -> Failure | None:
         """Run Permit, which may start a wait; return why the attempt failed, or None."""
@@ -249,6 +260,8 @@ class SchedulingAttempts:
             return self._placement_failed(attempt, status)
         # The state that plugins keep for the scheduling cycle only is large.
         state.end_cycle()
+        if self.taps is not None:
+            self.taps.permitted(attempt)
         return None
 
     def _placement_failed(self, attempt: SchedulingAttempt, status: Status) -> Failure:
@@ -281,6 +294,8 @@ class SchedulingAttempts:
         was_assumed = self._cache.is_assumed(uid)
         if was_assumed:
             self._cache.forget_pod(uid)
+        if self.taps is not None:
+            self.taps.gave_back(attempt, status)
         return faults, was_assumed
 
     # The binding cycle.
@@ -347,6 +362,8 @@ class SchedulingAttempts:
 
         `start` is when the attempt began.
         """
+        if self.taps is not None:
+            self.taps.failed(info, failure)
         pod, profile = info.pod, info.pod.spec.scheduler_name
         result = _UNSCHEDULABLE if failure.rejected else _ERROR
         self._metrics.observe_attempt(result, profile, self._clock.now() - start)

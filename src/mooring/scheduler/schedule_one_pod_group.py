@@ -96,6 +96,8 @@ class PodGroupAttempts:
     ) -> Sequence[SchedulingAttempt]:
         """Try a group; return the attempts whose binding cycles are to follow."""
         start = self._clock.now()
+        if self._attempts.taps is not None:
+            self._attempts.taps.group_begins(info, start)
         group = self._groups.get(info.group.key)
         if group is None:
             self.fail(info, _NO_GROUP.format(info.group.key))
@@ -109,7 +111,7 @@ class PodGroupAttempts:
         profile = self._profiles[members[0].pod.spec.scheduler_name]
         members = [one for one in members if not self._attempts.skip(one)]
         if not members:
-            self._attempts.queue.group_attempted(info, GroupOutcome.SCHEDULED)
+            self._end(info, GroupOutcome.SCHEDULED)
             return ()
         vlog(log, 3, "Attempting to schedule pod group", podGroup=group)
         placing = self._placing(profile, group, members, timed)
@@ -186,7 +188,7 @@ class PodGroupAttempts:
         vlog(log, 2, "Successfully scheduled a pod group", podGroup=group, **pairs)
         self._tell(group, "True", SCHEDULED, "")
         self._observe(labels.SCHEDULED, placing.profile, start)
-        self._attempts.queue.group_attempted(info, GroupOutcome.SCHEDULED)
+        self._end(info, GroupOutcome.SCHEDULED)
         return permitted
 
     def _too_few_permitted(
@@ -210,7 +212,7 @@ class PodGroupAttempts:
         vlog(log, 2, _UNABLE, podGroup=group, err=message)
         self._tell(group, "False", UNSCHEDULABLE, message)
         self._observe(labels.UNSCHEDULABLE, placing.profile, start)
-        self._attempts.queue.group_attempted(info, GroupOutcome.UNSCHEDULABLE)
+        self._end(info, GroupOutcome.UNSCHEDULABLE)
 
     async def _post_filter(
         self,
@@ -270,7 +272,7 @@ class PodGroupAttempts:
             result_label = labels.WAITING_ON_PREEMPTION if waits else labels.UNSCHEDULABLE
             outcome = GroupOutcome.UNSCHEDULABLE
         self._observe(result_label, placing.profile, start)
-        self._attempts.queue.group_attempted(info, outcome)
+        self._end(info, outcome)
 
     def fail(self, info: QueuedPodGroupInfo, message: str) -> None:
         """Put a whole group back because of an error, and report it."""
@@ -280,7 +282,12 @@ class PodGroupAttempts:
         group = self._groups.get(info.group.key)
         if group is not None:
             self._tell(group, "False", SCHEDULER_ERROR, message)
-        self._attempts.queue.group_attempted(info, GroupOutcome.ERROR)
+        self._end(info, GroupOutcome.ERROR)
+
+    def _end(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
+        if self._attempts.taps is not None:
+            self._attempts.taps.group_ends(info, outcome)
+        self._attempts.queue.group_attempted(info, outcome)
 
     def _fail_member(self, info: QueuedPodInfo, failure: Failure, start: float) -> None:
         self._attempts.fail(info, failure, start)

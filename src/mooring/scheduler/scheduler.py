@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random as random_module
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -38,6 +38,7 @@ from mooring.framework.pod_groups import PodGroups, has_pod_groups
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.status import Status
 from mooring.informers.store import EventHandler
+from mooring.observe.attempt_random import AttemptRandom
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error
 from mooring.observe.metrics import PLUGIN_METRICS_SAMPLE_PERCENT, Metrics
@@ -45,20 +46,18 @@ from mooring.queue.nominator import PodNominator
 from mooring.queue.order import queue_order
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
-from mooring.queue.scheduling_queue import DEFAULT_MAX_IN_UNSCHEDULABLE, SchedulingQueue
+from mooring.queue.scheduling_queue import SchedulingQueue
+from mooring.queue.unschedulable_timeouts import DEFAULT_MAX_IN_UNSCHEDULABLE
 from mooring.registry import Registry
-from mooring.scheduler.event_handlers import (
-    AssignmentTap,
-    ClusterEvents,
-    Informers,
-    posting_handler,
-)
+from mooring.scheduler.event_handlers import ClusterEvents, Informers, posting_handler
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.inbox import Inbox
 from mooring.scheduler.periodic_work import PeriodicWork
 from mooring.scheduler.plugin_tasks import PluginTasks, close_plugins
 from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
 from mooring.scheduler.schedule_one_pod_group import PodGroupAttempts
+from mooring.scheduler.tapped_informers import TappedInformers
+from mooring.scheduler.taps import SchedulingTap, make_taps
 
 log = logging.getLogger(__name__)
 
@@ -90,13 +89,13 @@ class Scheduler:
         registry: Registry,
         features: FeatureGates,
         clock: Clock,
-        random: random_module.Random,
+        random: AttemptRandom,
         metrics: Metrics,
         events_of: Callable[[str], EventWriter],
         extenders: Sequence[Extender] = (),
         max_in_unschedulable: float = DEFAULT_MAX_IN_UNSCHEDULABLE,
         read_only: bool = False,
-        tap: AssignmentTap | None = None,
+        taps: Sequence[SchedulingTap] = (),
     ) -> None:
         """Make the plugins and start them.
 
@@ -118,18 +117,28 @@ class Scheduler:
         self.trying: Pod | None = None
         #: The task of the loop.
         self.turning: asyncio.Task[None] | None = None
+        #: The random source of decisions: of the cycle and of the plugins.
+        self.random = random
+        self._taps = make_taps(taps, random)
+        if self._taps is not None and self._taps.hears_changes:
+            informers = TappedInformers(informers, self.inbox, self._taps)
         self._informers = informers
         self._events_of = events_of
         self._tasks = PluginTasks()
         self._periodic = PeriodicWork(clock)
         self._stopping = False
-        self._read_only = read_only
+        #: Whether the scheduler only follows a cluster: what plugins spawn is discarded.
+        self.read_only = read_only
+        #: Whether a plugin is only asked at the moment, for an explanation.
+        self._examining = False
         #: Whether the loop has begun: what the informers found first has been taken in.
         self._synced = False
         #: The pod whose cycle ended because the task of the loop was cancelled.
         self._interrupted: QueuedPodInfo | None = None
-        self._pods: Lister[Pod] = informers.informer(Pod).store
-        self.nominator = PodNominator(self.pod_infos, self._pods)
+        #: The latest version of every pod.
+        self.pods: Lister[Pod] = informers.informer(Pod).store
+        self.extenders = extenders
+        self.nominator = PodNominator(self.pod_infos, self.pods)
         self.status_writer = StatusWriter(client, clock, self._tasks.start)
         self.profiles = self._make_profiles(
             config, registry, client, http, features, random, extenders
@@ -142,6 +151,7 @@ class Scheduler:
             extenders=extenders,
             percentage_of_nodes_to_score=settings.percentage_of_nodes_to_score,
             random=random,
+            keep_raw=self._taps is not None,
         )
         first = next(iter(self.profiles.values()))
         self.queue = SchedulingQueue(
@@ -176,9 +186,10 @@ class Scheduler:
             binding=binding,
             events_of=events_of,
             status_writer=self.status_writer,
-            pods=self._pods,
+            pods=self.pods,
             clock=clock,
             metrics=metrics,
+            taps=self._taps,
         )
         for gate in _WITHOUT_EFFECT:
             if features.enabled(gate):
@@ -204,7 +215,7 @@ class Scheduler:
             features=features,
             clock=clock,
             metrics=metrics,
-            tap=tap,
+            taps=self._taps,
             pod_groups=self.pod_groups,
         ).attach(informers)
 
@@ -218,7 +229,7 @@ class Scheduler:
         client: ApiClient,
         http: HttpClient,
         features: FeatureGates,
-        random: random_module.Random,
+        random: AttemptRandom,
         extenders: Sequence[Extender],
     ) -> dict[str, Profile]:
         shared = SharedState(
@@ -236,7 +247,7 @@ class Scheduler:
             synced=lambda: self._synced,
             waiting_pods=self.on_the_way,
             activate=self._activate,
-            spawn=_discard if self._read_only else self._tasks.spawn,
+            spawn=self._spawn,
             every=self._periodic.add,
             pod_groups=self.pod_groups or PodGroups(),
             metrics=self.metrics,
@@ -249,7 +260,27 @@ class Scheduler:
     # Work beside the loop.
 
     def _activate(self, pods: Iterable[Pod]) -> None:
-        self.inbox.post(self.queue.activate, tuple(pods))
+        if not self._examining:
+            self.inbox.post(self.queue.activate, tuple(pods))
+
+    def _spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
+        if self.read_only or self._examining:
+            work.close()
+        else:
+            self._tasks.spawn(work, pod)
+
+    @contextmanager
+    def examining(self) -> Iterator[None]:
+        """Call plugins without effect: drop what they spawn or activate, restore the random source.
+
+        Only for the time between two cycles.
+        """
+        state, self._examining = self.random.state, True
+        try:
+            yield
+        finally:
+            self._examining = False
+            self.random.state = state
 
     # The loop.
 
@@ -382,6 +413,8 @@ class Scheduler:
                 # However it failed, release what the pod holds.
                 self.inbox.post(self._binding_failed, attempt, status)
         if status is None:
+            if self._taps is not None:
+                self.inbox.post(self._taps.bound, attempt)
             await self.attempts.bound(attempt)
 
     def _binding_failed(self, attempt: SchedulingAttempt, status: Status) -> None:
@@ -390,8 +423,3 @@ class Scheduler:
             self.attempts.give_back(attempt, status)
         else:
             self.attempts.binding_failed(attempt, status)
-
-
-def _discard(work: Coroutine[Any, Any, None], pod: Pod) -> None:
-    """Drop a plugin's work without running it."""
-    work.close()

@@ -1,0 +1,256 @@
+"""Taps: observers of the scheduling loop, such as the history of attempts and the journal.
+
+A tap is told what the loop does, in order and by the loop itself, so it can read cache, queue and
+decision as they are at that moment. It must be quick, must not wait, and must change nothing. If a
+tap raises, that is logged once, the tap is told nothing more, and scheduling goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mooring.api import Pod
+from mooring.framework.decision import Decision
+from mooring.framework.nodes import Rows
+from mooring.framework.plugin_errors import raise_if_external
+from mooring.framework.status import Status
+from mooring.observe.attempt_random import AttemptRandom
+from mooring.observe.logs import log_error
+from mooring.queue.pod_group_queue import GroupOutcome
+from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
+from mooring.queue.queued_pod_info import QueuedPodInfo
+from mooring.scheduler.failure import Failure
+
+if TYPE_CHECKING:
+    from mooring.scheduler.schedule_one import SchedulingAttempt
+
+log = logging.getLogger(__name__)
+
+
+class SchedulingTap(Protocol):
+    """An observer of the scheduling loop; see the module. `SilentTap` has methods that do nothing.
+
+    The calls for one pod: `deciding`, `decided`, then `failed`, or `reserved`, `permitted` and
+    `bound`. If Reserve, Permit or the binding cycle fails, `gave_back` and `failed` follow.
+
+    The calls for a pod group: `group_begins`, the calls for its pods, `group_ends`. There a pod may
+    be decided several times, because the group is tried in several placements, or because
+    PodGroupPostFilter tries it without some other pods. `gave_back` then ends a trial, and `failed`
+    or `permitted` tells what became of the pod.
+    """
+
+    def changed(self, kind: Any, old: Any, new: Any) -> None:
+        """Take note of an object change, right before the loop handles it.
+
+        This concerns every kind that the scheduler or a plugin reads. `kind` is the Struct, or
+        "plural.version.group". Without `old` the object is new, without `new` it was deleted.
+        """
+        ...
+
+    def assigning(self, pod: Pod, node_name: str) -> None:
+        """Take note that a pending pod has got a node, before the cache counts it there."""
+        ...
+
+    def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
+        """Take note of an attempt for a pod group that begins now, with this random state."""
+        ...
+
+    def group_ends(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
+        """Take note of how an attempt for a pod group ended, before the queue gets it back."""
+        ...
+
+    def deciding(
+        self,
+        info: QueuedPodInfo,
+        start: float,
+        within: Rows | None,
+        seed: int,
+        sampling_start: int,
+    ) -> None:
+        """Take note of a scheduling cycle, right before it runs.
+
+        `start` is when the attempt began, `within` the only rows in question, `seed` the state of
+        the random source, and `sampling_start` where a search that does not need all nodes begins
+        (`NodeSearch.next_start_node_index`).
+        """
+        ...
+
+    def decided(self, info: QueuedPodInfo, decision: Decision, start: float) -> None:
+        """Take note of a scheduling cycle, right after it, before anything is assumed."""
+        ...
+
+    def reserved(self, attempt: SchedulingAttempt) -> None:
+        """Take note that a pod is assumed on its node and has passed Reserve."""
+        ...
+
+    def permitted(self, attempt: SchedulingAttempt) -> None:
+        """Take note that a pod has passed Permit, or waits there (`attempt.waits_at_permit`)."""
+        ...
+
+    def gave_back(self, attempt: SchedulingAttempt, status: Status) -> None:
+        """Take note that a pod has lost its node, after Unreserve."""
+        ...
+
+    def bound(self, attempt: SchedulingAttempt) -> None:
+        """Take note that a pod was bound, between two cycles."""
+        ...
+
+    def failed(self, info: QueuedPodInfo, failure: Failure) -> None:
+        """Take note that an attempt failed, before the pod is put back into the queue."""
+        ...
+
+
+class SilentTap:
+    """A tap that ignores everything: the superclass of taps that need only some of the calls."""
+
+    def changed(self, kind: Any, old: Any, new: Any) -> None:
+        """Do nothing."""
+
+    def assigning(self, pod: Pod, node_name: str) -> None:
+        """Do nothing."""
+
+    def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
+        """Do nothing."""
+
+    def group_ends(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
+        """Do nothing."""
+
+    def deciding(
+        self,
+        info: QueuedPodInfo,
+        start: float,
+        within: Rows | None,
+        seed: int,
+        sampling_start: int,
+    ) -> None:
+        """Do nothing."""
+
+    def decided(self, info: QueuedPodInfo, decision: Decision, start: float) -> None:
+        """Do nothing."""
+
+    def reserved(self, attempt: SchedulingAttempt) -> None:
+        """Do nothing."""
+
+    def permitted(self, attempt: SchedulingAttempt) -> None:
+        """Do nothing."""
+
+    def gave_back(self, attempt: SchedulingAttempt, status: Status) -> None:
+        """Do nothing."""
+
+    def bound(self, attempt: SchedulingAttempt) -> None:
+        """Do nothing."""
+
+    def failed(self, info: QueuedPodInfo, failure: Failure) -> None:
+        """Do nothing."""
+
+
+_CALLS = (
+    "changed",
+    "assigning",
+    "group_begins",
+    "group_ends",
+    "deciding",
+    "decided",
+    "reserved",
+    "permitted",
+    "gave_back",
+    "bound",
+    "failed",
+)
+
+
+class Taps:
+    """Several taps told as one, in their order. Owned by the scheduling loop.
+
+    Where there are no taps, there is no Taps: `make_taps` returns None, and nothing is called.
+    """
+
+    def __init__(self, taps: Sequence[SchedulingTap], random: AttemptRandom) -> None:
+        self._random = random
+        #: By call, the methods of the taps that do something.
+        self._methods: dict[str, list[Callable[..., None]]] = {
+            call: [getattr(tap, call) for tap in taps if not _ignores(tap, call)] for call in _CALLS
+        }
+
+    @property
+    def hears_changes(self) -> bool:
+        """Return whether a tap wants to know of object changes."""
+        return bool(self._methods["changed"])
+
+    def changed(self, kind: Any, old: Any, new: Any) -> None:
+        """See SchedulingTap."""
+        self._tell("changed", kind, old, new)
+
+    def assigning(self, pod: Pod, node_name: str) -> None:
+        """See SchedulingTap."""
+        self._tell("assigning", pod, node_name)
+
+    def group_begins(self, info: QueuedPodGroupInfo, start: float) -> None:
+        """See SchedulingTap."""
+        self._tell("group_begins", info, start, self._random.state)
+
+    def group_ends(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
+        """See SchedulingTap."""
+        self._tell("group_ends", info, outcome)
+
+    def deciding(
+        self, info: QueuedPodInfo, start: float, within: Rows | None, sampling_start: int
+    ) -> None:
+        """See SchedulingTap."""
+        self._tell("deciding", info, start, within, self._random.state, sampling_start)
+
+    def decided(self, info: QueuedPodInfo, decision: Decision, start: float) -> None:
+        """See SchedulingTap."""
+        self._tell("decided", info, decision, start)
+
+    def reserved(self, attempt: SchedulingAttempt) -> None:
+        """See SchedulingTap."""
+        self._tell("reserved", attempt)
+
+    def permitted(self, attempt: SchedulingAttempt) -> None:
+        """See SchedulingTap."""
+        self._tell("permitted", attempt)
+
+    def gave_back(self, attempt: SchedulingAttempt, status: Status) -> None:
+        """See SchedulingTap."""
+        self._tell("gave_back", attempt, status)
+
+    def bound(self, attempt: SchedulingAttempt) -> None:
+        """See SchedulingTap."""
+        self._tell("bound", attempt)
+
+    def failed(self, info: QueuedPodInfo, failure: Failure) -> None:
+        """See SchedulingTap."""
+        self._tell("failed", info, failure)
+
+    def _tell(self, call: str, *args: Any) -> None:
+        for method in self._methods[call]:
+            try:
+                method(*args)
+            except BaseException as error:
+                raise_if_external(error)
+                self._drop(method, error)
+
+    def _drop(self, method: Callable[..., None], error: BaseException) -> None:
+        tap = _owner(method)
+        log_error(log, error, "An observer of the scheduler failed", observer=type(tap).__name__)
+        # The list that is being read stays as it is.
+        self._methods = {
+            call: [other for other in methods if _owner(other) is not tap]
+            for call, methods in self._methods.items()
+        }
+
+
+def make_taps(taps: Sequence[SchedulingTap], random: AttemptRandom) -> Taps | None:
+    """Return the taps as one; None if there are none."""
+    return Taps(taps, random) if taps else None
+
+
+def _ignores(tap: SchedulingTap, call: str) -> bool:
+    return getattr(type(tap), call) is getattr(SilentTap, call)
+
+
+def _owner(method: Callable[..., None]) -> Any:
+    return getattr(method, "__self__", method)
