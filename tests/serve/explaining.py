@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import Any
 
 from mooring.errors import ObjectError
 from mooring.explain.attempt_record import AttemptRecord
-from mooring.serve.explanations import DecisionPage, QueuePage, TooManyQuestions
+from mooring.explain.examination import Examination
+from mooring.explain.explainer import QueuePage
+from mooring.explain.filter_verdicts import FilterVerdicts
+from mooring.explain.live_explanation import LiveExplanation
+from mooring.explain.questions import TooManyQuestions, UnknownPodError
+from mooring.framework.decision import Decision
+from mooring.queue.queue_places import Whereabouts, place_of
+from mooring.serve.explanations import RecordPage
+from mooring.testing import make_pod
 
 POD = "/explain/v1/namespaces/shop/pods/web"
 QUEUE = "/explain/v1/queue"
@@ -45,31 +52,33 @@ class FakeScheduler:
         self.latest = max((self.latest, *sequences))
         self.news.set()
 
-    async def explain_pod(self, namespace: str, name: str, attempt: int | None) -> dict[str, Any]:
+    async def explain_pod(self, namespace: str, name: str, attempt: int | None) -> LiveExplanation:
         self.asked.append((namespace, name, attempt))
         if self.hangs:
             await asyncio.Event().wait()
         if self.busy:
             raise TooManyQuestions(0.2)
+        if name == "odd":
+            raise ObjectError("no profile serves it")
         if (namespace, name) != ("shop", "web"):
-            raise ObjectError(f"there is no pod {namespace}/{name}")
-        return {
-            "namespace": namespace,
-            "name": name,
-            "nodes": ["node-1"],
-            "message": "taken by other/db-0 on node-1, not on node-9; shop/cart is there",
-        }
+            raise UnknownPodError(f"pod {namespace}/{name} is not known")
+        message = "taken by other/db-0 on node-1, not on node-9; shop/cart is there"
+        decision = Decision(make_pod(name, namespace=namespace), "default-scheduler")
+        decision.message = message
+        found = Examination(decision, 1, verdicts=FilterVerdicts(["node-1"]))
+        return LiveExplanation(time=1.0, found=found)
 
-    async def queue_places(self, after: str, limit: int) -> QueuePage:
+    async def queue_page(self, after: str, limit: int) -> QueuePage:
         start = int(after or "0")
-        items = [{"name": f"pod-{i}"} for i in range(3)][start : start + limit]
-        return QueuePage(items, str(start + limit) if start + limit < 3 else "")
+        places = [place_of(make_pod(f"pod-{i}"), Whereabouts.ACTIVE) for i in range(3)]
+        following = str(start + limit) if start + limit < 3 else ""
+        return QueuePage(items=places[start : start + limit], continue_=following, total=3)
 
-    async def decisions_since(self, sequence: int, limit: int) -> DecisionPage:
+    async def records_since(self, sequence: int, limit: int) -> RecordPage:
         found = [one for one in self.records if one.sequence > sequence][:limit]
-        return DecisionPage(found, self.missed, self.latest)
+        return RecordPage(found, self.missed, self.latest)
 
-    async def wait_for_decision(self, sequence: int) -> None:
+    async def wait_for_records(self, sequence: int) -> None:
         while self.latest <= sequence:
             self.news.clear()
             await self.news.wait()

@@ -8,7 +8,7 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,8 +20,7 @@ from mooring.cli.rule_flags import add_rule_flags, gives_rules, read_rules
 from mooring.cli.schedule import shown_nodes
 from mooring.errors import ApiError, ConfigError, MooringError, ObjectError
 from mooring.explain.data import explanation_data
-from mooring.explain.data_reading import read_explanation
-from mooring.explain.examination import Examination
+from mooring.explain.data_reading import read_live_explanation
 from mooring.explain.lease_annotations import read_fingerprint
 from mooring.explain.tables import wrap
 from mooring.explain.text import explanation_text
@@ -108,13 +107,10 @@ class PodExplanation(msgspec.Struct, frozen=True):
 
     #: Who answered, and what it rests on.
     heading: Sequence[str]
-    #: The fields of -o json before those of the explanation.
-    about: dict[str, Any]
-    attempts: Sequence[Examination]
-    #: The explanation as data; None if it is to be made from the attempts.
-    data: dict[str, Any] | None = None
-    #: The node that the pod is on.
-    current: str = ""
+    #: The fields of -o json and -o yaml.
+    data: dict[str, Any]
+    #: The lines of the explanation, by the width of the terminal and the nodes to show.
+    lines: Callable[[int | None, int | None], list[str]]
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -125,12 +121,10 @@ def _run(args: argparse.Namespace) -> int:
     if args.output == "text":
         print("\n".join(_lines(answer, terminal_width(), args.nodes)))
         return 0
-    explained = explanation_data(answer.attempts) if answer.data is None else answer.data
-    data = {"version": VERSION, **answer.about, **explained}
     if args.output == "json":
-        print(json.dumps(data, indent=2, ensure_ascii=False))
+        print(json.dumps(answer.data, indent=2, ensure_ascii=False))
     else:
-        text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=2**31)
+        text = yaml.safe_dump(answer.data, sort_keys=False, allow_unicode=True, width=2**31)
         sys.stdout.write(text)
     return 0
 
@@ -202,12 +196,11 @@ class _Question:
                     raise await self._not_found()
                 raise ObjectError(found.reason)
             assert isinstance(found, dict) and not isinstance(scheduler, NoLeader)
+            explained = read_live_explanation(found)
             return PodExplanation(
-                [f"{self.namespace}/{self.name}, as {scheduler.who} says:"],
-                {"answeredBy": scheduler.who},
-                read_explanation(found),
-                found,
-                current="" if pod is None else pod.spec.node_name,
+                [f"Answered by {scheduler.who}:"],
+                {"answeredBy": scheduler.who, **found},
+                lambda width, nodes: explained.lines(width, nodes=nodes),
             )
 
     def _address(self) -> SchedulerAddress:
@@ -252,13 +245,19 @@ class _Question:
         if unread:
             names = ", ".join(unread)
             heading.append(f"  could not be read, and count as if there were none: {names}")
-        about = {
+        data = {
+            "version": VERSION,
             "rules": rules.text,
             "noLeader": reason,
             "unread": list(unread),
             "currentNode": node,
+            **explanation_data([found]),
         }
-        return PodExplanation(heading, about, [found], current=node)
+        return PodExplanation(
+            heading,
+            data,
+            lambda width, nodes: explanation_text([found], width, nodes=nodes, current=node),
+        )
 
     async def _look(self, *, needed: bool = False) -> Pod | None:
         """Return the pod; None if there is none, or it may not be read and is not needed."""
@@ -291,8 +290,7 @@ def _lines(answer: PodExplanation, width: int | None, nodes: int | None) -> list
     lines = [first]
     for text in rest:
         lines += wrap(text, width, indent="    ")
-    explained = explanation_text(answer.attempts, width, nodes=nodes, current=answer.current)
-    return [*lines, "", *explained]
+    return [*lines, "", *answer.lines(width, nodes)]
 
 
 def _attempt(text: str) -> int:

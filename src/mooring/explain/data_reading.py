@@ -7,14 +7,16 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
-from mooring.api import ObjectMeta, Pod
+from mooring.api import ObjectMeta, Pod, PodStatus
 from mooring.errors import ObjectError
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.causes import Cause, NearMiss
 from mooring.explain.examination import Examination
 from mooring.explain.filter_verdicts import PASSES, FilterVerdicts
-from mooring.explain.live_explanation import GONE, LiveExplanation
+from mooring.explain.live_explanation import LiveExplanation
+from mooring.explain.outcome_texts import why_chosen
 from mooring.framework.decision import Decision, Outcome, PluginScores, PostFilterResult
 from mooring.framework.diagnosis import Diagnosis, Shortfall
 from mooring.framework.nodes import Rows
@@ -38,7 +40,7 @@ def read_live_explanation(data: Data) -> LiveExplanation:
             others=msgspec.convert(data["earlierAttempts"], list[AttemptRecord]),
             queue=msgspec.convert(data["queue"], QueuePlace | None),
             current_node=data["currentNode"],
-            exists=data["state"] != GONE,
+            exists=data["exists"],
             extenders=data["extendersNotAsked"],
         )
     except (
@@ -91,6 +93,10 @@ def _examination(data: Data) -> Examination:
             )
             for one in data["scorePlugins"]
         }
+    if why_chosen(found) != data["why"]:
+        # The only reason that rests on more than the data: the pod had been nominated.
+        status = PodStatus(nominated_node_name=found.chosen)
+        decision.pod = replace(decision.pod, status=status)
     return found
 
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import logging
-from typing import Protocol
 
 from mooring.errors import ConfigError
 from mooring.serve.review_client import Access, AccessReviews, ResourceAttributes
@@ -17,18 +16,6 @@ NO_KUBECONFIG = (
     "No authorization-kubeconfig provided, so SubjectAccessReview of authorization tokens "
     "won't work."
 )
-
-
-class RequestAuthorizer(Protocol):
-    """Decides which users may use which paths and resources."""
-
-    async def access(self, user: ReviewedUser, verb: str, path: str) -> Access:
-        """Return whether the user is allowed; raise ApiError if that cannot be decided."""
-        ...
-
-    async def resource_access(self, user: ReviewedUser, asked: ResourceAttributes) -> Access:
-        """Return whether the user is allowed; raise ApiError if that cannot be decided."""
-        ...
 
 
 class AllowedPaths:
@@ -45,32 +32,6 @@ class AllowedPaths:
     def __contains__(self, path: str) -> bool:
         bare = path.removeprefix("/")
         return bare in self._paths or bare.startswith(self._prefixes)
-
-
-class ReviewedReader:
-    """A user whose rights to explanations are reviewed (`explanations.ExplanationReader`)."""
-
-    def __init__(self, user: ReviewedUser, authorizer: RequestAuthorizer) -> None:
-        self.name = user.name
-        self._user = user
-        self._authorizer = authorizer
-
-    async def may_get_path(self, path: str) -> bool:
-        """Return whether the user may get a path."""
-        return (await self._authorizer.access(self._user, "get", path)).is_granted
-
-    async def may_get_pod(self, namespace: str, name: str) -> bool:
-        """Return whether the user may get a pod, or without a name every pod of a namespace."""
-        return await self._may(
-            ResourceAttributes(verb="get", resource="pods", namespace=namespace, name=name)
-        )
-
-    async def may_list_nodes(self) -> bool:
-        """Return whether the user may list nodes."""
-        return await self._may(ResourceAttributes(verb="list", resource="nodes"))
-
-    async def _may(self, asked: ResourceAttributes) -> bool:
-        return (await self._authorizer.resource_access(self._user, asked)).is_granted
 
 
 class DelegatingAuthorizer:
@@ -98,3 +59,29 @@ class DelegatingAuthorizer:
         if self._reviews is None:
             return Access()
         return await self._reviews.resource_access(user, asked)
+
+
+class ReviewedReader:
+    """A user whose rights to explanations are reviewed (`explanations.ExplanationReader`)."""
+
+    def __init__(self, user: ReviewedUser, authorizer: DelegatingAuthorizer) -> None:
+        self.name = user.name
+        self._user = user
+        self._authorizer = authorizer
+
+    async def may_get_path(self, path: str) -> bool:
+        """Return whether the user may get a path."""
+        return (await self._authorizer.access(self._user, "get", path)).is_granted
+
+    async def may_get_pod(self, namespace: str, name: str) -> bool:
+        """Return whether the user may get a pod, or without a name every pod of a namespace."""
+        return await self._may(
+            ResourceAttributes(verb="get", resource="pods", namespace=namespace, name=name)
+        )
+
+    async def may_list_nodes(self) -> bool:
+        """Return whether the user may list nodes."""
+        return await self._may(ResourceAttributes(verb="list", resource="nodes"))
+
+    async def _may(self, asked: ResourceAttributes) -> bool:
+        return (await self._authorizer.resource_access(self._user, asked)).is_granted

@@ -11,7 +11,8 @@ import logging
 import os
 import socket
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from aiohttp import web
 from cryptography import x509
@@ -24,10 +25,11 @@ from mooring.observe.logs import log_error, verbose, vlog
 from mooring.serve.acceptor import BACKLOG
 from mooring.serve.authorities import ClientAuthorities
 from mooring.serve.delegated_authentication import DelegatingAuthenticator
-from mooring.serve.delegated_authorization import RequestAuthorizer, ReviewedReader
 from mooring.serve.endpoints import Endpoints, status_answer, text
+from mooring.serve.explanations import ExplanationReader
 from mooring.serve.http_server import HttpServer, authenticated, readable
 from mooring.serve.reload_problems import ReloadProblems
+from mooring.serve.review_client import Access
 from mooring.serve.serving_options import InsecureServing, SecureServing
 from mooring.serve.serving_tls import ServingTls
 from mooring.serve.users import ANONYMOUS, ReviewedUser
@@ -46,18 +48,31 @@ _PEOPLE = ("curl", "Wget", "Mozilla/5.0")
 _ANSWERED = web.StreamResponse
 
 
+class PathAuthorizer(Protocol):
+    """Decides which users may use which paths."""
+
+    async def access(self, user: ReviewedUser, verb: str, path: str) -> Access:
+        """Return whether the user is allowed; raise ApiError if that cannot be decided."""
+        ...
+
+
 class Gate:
-    """The authentication and authorization in front of the endpoints."""
+    """The authentication and authorization in front of the endpoints.
+
+    Explanations are served if `reader_of` returns the rights of a user.
+    """
 
     def __init__(
         self,
         endpoints: Endpoints,
         authenticator: DelegatingAuthenticator,
-        authorizer: RequestAuthorizer,
+        authorizer: PathAuthorizer,
+        reader_of: Callable[[ReviewedUser], ExplanationReader] | None = None,
     ) -> None:
         self._endpoints = endpoints
         self._authenticator = authenticator
         self._authorizer = authorizer
+        self._reader_of = reader_of
 
     async def answer(self, request: web.BaseRequest) -> _ANSWERED:
         """Respond to a request: with 401 or 403, or by the endpoint."""
@@ -67,9 +82,8 @@ class Gate:
         if user is not ANONYMOUS:
             authenticated(request)
         try:
-            if self._endpoints.explains(request.path):
-                reader = ReviewedReader(user, self._authorizer)
-                return await self._endpoints.explain(request, reader)
+            if self._reader_of is not None and self._endpoints.explains(request.path):
+                return await self._endpoints.explain(request, self._reader_of(user))
             return await self._authorized(request, user)
         except ApiError as error:
             log_error(log, error, "Failed to make webhook authorizer request")

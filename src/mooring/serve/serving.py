@@ -19,7 +19,11 @@ from mooring.errors import ConfigError
 from mooring.observe.clock import Clock
 from mooring.serve.authorities import ClientAuthorities
 from mooring.serve.delegated_authentication import DelegatingAuthenticator
-from mooring.serve.delegated_authorization import NO_KUBECONFIG, DelegatingAuthorizer
+from mooring.serve.delegated_authorization import (
+    NO_KUBECONFIG,
+    DelegatingAuthorizer,
+    ReviewedReader,
+)
 from mooring.serve.endpoints import Endpoints, Sources
 from mooring.serve.review_client import AccessReviews, TokenReviews
 from mooring.serve.secure_server import Gate, SecureServer, listen, listen_insecurely
@@ -109,10 +113,12 @@ class Serving:
         else:
             allow, deny = authorization.allow_seconds, authorization.deny_seconds
             reviews = AccessReviews(client, self._clock, allow, deny)
+        authorizer = DelegatingAuthorizer(authorization.always_allow_paths, reviews)
         gate = Gate(
             self._endpoints,
             DelegatingAuthenticator(authorities, tokens),
-            DelegatingAuthorizer(authorization.always_allow_paths, reviews),
+            authorizer,
+            lambda user: ReviewedReader(user, authorizer),
         )
         tls = ServingTls(self._settings.secure, ask=authorities.wanted, authorities=authorities.pem)
         self._tls = tls
