@@ -52,6 +52,7 @@ async def forwarded_port(
     try:
         found = await _begin(process.stdout)
         if found is None:
+            _kill(process)
             reason = (await errors).decode(errors="replace").strip() or "it said nothing"
             raise MooringError(
                 f"kubectl cannot forward port {port} of pod {namespace}/{pod}: {reason}"
@@ -59,10 +60,14 @@ async def forwarded_port(
         reading = asyncio.create_task(_read_all(process.stdout))
         yield found
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
+        _kill(process)
         await process.wait()
         await asyncio.gather(errors, *([] if reading is None else [reading]))
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
 
 
 async def _begin(output: asyncio.StreamReader) -> int | None:
