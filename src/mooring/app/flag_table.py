@@ -464,8 +464,8 @@ MOORING = FlagGroup(
             "explain-memory",
             QUANTITY,
             Quantity("16Mi"),
-            "How much memory the last scheduling attempts of the pods may take, which explain where "
-            "a pod is or why it waits; 0 keeps none.",
+            "How much memory the last scheduling attempts of pods may take, which explain where a "
+            "pod is or why it waits; 0 keeps none.",
         ),
     ),
 )
