@@ -77,7 +77,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--certificate-sha256",
         type=_fingerprint,
-        default="",
         metavar="HEX",
         help="the SHA-256 of the certificate of --scheduler; by default the Lease names it",
     )
@@ -216,7 +215,7 @@ class _Question:
             lease = LeaseName(namespace, name)
         return SchedulerAddress(
             url=args.scheduler,
-            certificate_sha256=args.certificate_sha256,
+            certificate_sha256=args.certificate_sha256 or "",
             lease=lease,
             kubeconfig=args.kubeconfig,
         )
