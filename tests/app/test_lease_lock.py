@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
 
 from mooring.app.lease_lock import LeaseLock, Record, check_lock_kind, make_identity
 from mooring.errors import ApiError, ConfigError, NoAnswerError
+from mooring.explain.lease_annotations import ExplainAddress, annotated
 from tests.app.lease_server import Server
 from tests.support.virtual_loop import LoopClock, run_virtually
 
@@ -34,7 +36,12 @@ def test_identities_differ_even_on_one_host() -> None:
     assert one.rpartition("_")[0] == two.rpartition("_")[0]
 
 
-def lock_on(server: Server, *, timeout: float = 5.0) -> LeaseLock:
+def lock_on(
+    server: Server,
+    *,
+    timeout: float = 5.0,
+    address: Callable[[], ExplainAddress] | None = None,
+) -> LeaseLock:
     return LeaseLock(
         server,  # type: ignore[arg-type]
         "kube-system",
@@ -43,6 +50,7 @@ def lock_on(server: Server, *, timeout: float = 5.0) -> LeaseLock:
         component="default-scheduler",
         timeout=timeout,
         clock=LoopClock(),
+        address=address,
     )
 
 
@@ -114,3 +122,48 @@ def test_an_event_that_cannot_be_written_is_logged(caplog: pytest.LogCaptureFixt
 
     run_virtually(use())
     assert "Unable to record event" in caplog.text
+
+
+def test_the_lease_says_where_its_holder_answers() -> None:
+    server = Server()
+    address = [ExplainAddress("me", 10259, "0f" * 32)]
+
+    async def use() -> list[dict[str, str]]:
+        lock = lock_on(server, address=lambda: address[-1])
+        found: list[dict[str, str]] = []
+
+        async def wrote(record: Record) -> None:
+            await (lock.update(record) if found else lock.create(record))
+            assert server.lease is not None
+            found.append(server.lease.metadata.annotations)
+
+        await wrote(RECORD)
+        await wrote(replace(RECORD, renew_time="c"))
+        address.append(ExplainAddress("me", 10259, "aa" * 32))
+        await wrote(replace(RECORD, renew_time="d"))
+        await wrote(replace(RECORD, holder=""))
+        return found
+
+    first, renewed, rotated, released = run_virtually(use())
+    assert first == renewed == annotated({}, address[0])
+    assert rotated == annotated({}, address[1]), "the certificate was replaced"
+    assert released == {}
+
+
+def test_what_others_wrote_into_the_annotations_is_kept_but_not_where_they_answer() -> None:
+    server = Server()
+
+    async def use() -> None:
+        server.hold("another")
+        assert server.lease is not None
+        theirs = annotated({"team": "a"}, ExplainAddress("another", 1, "0f" * 32))
+        server.put(
+            replace(server.lease, metadata=replace(server.lease.metadata, annotations=theirs))
+        )
+        lock = lock_on(server)
+        await lock.get()
+        await lock.update(RECORD)
+
+    run_virtually(use())
+    assert server.lease is not None
+    assert server.lease.metadata.annotations == {"team": "a"}

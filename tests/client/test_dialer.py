@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 
 from mooring.client.connection import Connection
+from mooring.client.credentials import bearer
 from mooring.client.dialer import Proxy, parse_proxy
 from mooring.client.http_transport import HttpTransport
 from mooring.client.tls_settings import Pem, TlsSettings
@@ -280,3 +282,56 @@ async def test_a_proxy_whose_name_nobody_knows(authority: Authority) -> None:
         with pytest.raises(NoAnswerError) as raised:
             await sender.send(GET)
     assert str(raised.value).endswith("cannot connect to the proxy: no such host")
+
+
+@pytest.mark.parametrize("way", ["direct", "plain proxy", "secured proxy"])
+@pytest.mark.parametrize("fits", [True, False], ids=["its certificate", "another certificate"])
+async def test_a_token_goes_to_the_server_with_the_pinned_certificate_alone(
+    authority: Authority, way: str, fits: bool
+) -> None:
+    requests: list[str] = []
+
+    async def handle(request: web.Request) -> web.Response:
+        requests.append(request.headers.get("Authorization", ""))
+        return web.Response()
+
+    context = server_context(authority)
+    async with serving(handle, ssl_context=context) as server, AsyncExitStack() as stack:
+        port = int(server.rpartition(":")[2])
+        pin = await asyncio.to_thread(_fingerprint, port)
+        proxy = ""
+        if way != "direct":
+            secured = way == "secured proxy"
+            tunnel = proxying(TunnelProxy(port), context if secured else None)
+            address = await stack.enter_async_context(tunnel)
+            proxy = f"{'https' if secured else 'http'}://{address}"
+        tls = TlsSettings(
+            authority=Pem(file=str(authority.certificate)), pin=pin if fits else "0" * 64
+        )
+        sender = HttpTransport(
+            Connection(
+                server=f"https://localhost:{port}",
+                proxy=proxy,
+                tls=tls,
+                credentials=lambda clock: bearer("secret"),
+            )
+        )
+        try:
+            if fits:
+                assert (await sender.send(GET)).status == 200
+                async with sender.stream(GET) as stream:
+                    assert stream.status == 200
+            else:
+                with pytest.raises(NoAnswerError, match="the server's certificate has the SHA-256"):
+                    await sender.send(GET)
+                with pytest.raises(NoAnswerError, match=f"{'0' * 64} is expected"):
+                    async with sender.stream(GET):
+                        pass
+        finally:
+            await sender.close()
+    assert requests == (["Bearer secret"] * 2 if fits else [])
+
+
+def _fingerprint(port: int) -> str:
+    pem = ssl.get_server_certificate(("127.0.0.1", port))
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()

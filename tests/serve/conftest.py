@@ -11,7 +11,7 @@ import pytest
 from mooring.observe.clock import SystemClock
 from mooring.serve.authorities import ClientAuthorities
 from mooring.serve.delegated_authentication import DelegatingAuthenticator
-from mooring.serve.delegated_authorization import DelegatingAuthorizer
+from mooring.serve.delegated_authorization import DelegatingAuthorizer, ReviewedReader
 from mooring.serve.endpoints import Endpoints
 from mooring.serve.review_client import AccessReviews, TokenReviews
 from mooring.serve.secure_server import Gate, SecureServer, address_of
@@ -47,10 +47,14 @@ async def site(world: World, api: FakeApi, authority: Authority) -> AsyncIterato
     authorities = ClientAuthorities(settings)
     await authorities.load()
     endpoints = Endpoints(world.sources(), clock)
+    authorizer = DelegatingAuthorizer(
+        ("/healthz", "/livez", "/readyz"), AccessReviews(api, clock, 0, 0)
+    )
     gate = Gate(
         endpoints,
         DelegatingAuthenticator(authorities, TokenReviews(api, clock, 0)),
-        DelegatingAuthorizer(("/healthz", "/livez", "/readyz"), AccessReviews(api, clock, 0, 0)),
+        authorizer,
+        lambda user: ReviewedReader(user, authorizer),
     )
     listener = socket.create_server(("127.0.0.1", 0))
     tls = ServingTls(SecureServing(bind_address="127.0.0.1"), ask=True, authorities=authorities.pem)

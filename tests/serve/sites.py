@@ -10,8 +10,10 @@ import aiohttp
 
 from mooring.api import Pod
 from mooring.serve.endpoints import Sources
+from mooring.serve.explain_paths import ExplainPaths
 from mooring.serve.health import Health
 from mooring.testing import make_pod
+from tests.serve.explaining import FakeScheduler
 from tests.support.certificates import Authority
 
 
@@ -24,6 +26,7 @@ class World:
         self.pods: list[Pod] = [make_pod("a", cpu="1")]
         self.verbosity = 0
         self.broken = False
+        self.scheduler = FakeScheduler()
 
     def metrics(self) -> bytes:
         if self.broken:
@@ -44,6 +47,7 @@ class World:
             "version": "1.37.1",
             "emulation": "1.37",
             "set_verbosity": self.set_verbosity,
+            "explain": ExplainPaths(self.scheduler),
         }
         return Sources(**{**values, **changes})
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes
 
 from mooring.errors import ConfigError
 from mooring.serve.certificates import (
@@ -15,6 +16,7 @@ from mooring.serve.certificates import (
     authority_in,
     common_name,
     find_or_make_pair,
+    fingerprint_of,
     self_signed_pair,
 )
 from tests.support.certificates import Authority
@@ -79,3 +81,9 @@ def test_the_authority_of_a_chain_is_its_last_certificate_if_that_signs_others()
     served = chain.removesuffix(authority)
     assert authority_in(served) == b""
     assert authority_in(b"no certificate") == b""
+
+
+def test_a_fingerprint_is_that_of_the_first_certificate() -> None:
+    pair = self_signed_pair("host")
+    first, _ = x509.load_pem_x509_certificates(pair.certificate)
+    assert fingerprint_of(pair.certificate) == first.fingerprint(hashes.SHA256()).hex()

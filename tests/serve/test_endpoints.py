@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import ssl
 
+import aiohttp
 import pytest
 from aiohttp.test_utils import make_mocked_request
 
+from mooring.errors import ApiError
 from mooring.observe.clock import SystemClock
 from mooring.serve.endpoints import Endpoints
+from tests.serve.explaining import DECISIONS, POD
+from tests.serve.fake_api import FakeApi
 from tests.serve.sites import Site, World
 
 
@@ -79,3 +84,49 @@ async def test_pages_may_be_switched_off(world: World, path: str) -> None:
         sources = world.sources(profiling=is_on, flagz=is_on, statusz=is_on)
         answer = await Endpoints(sources, SystemClock()).answer(request)
         assert answer.status == (406 if is_on and path == "/debug/flags/v" else status)
+
+
+async def test_explanations_are_for_those_who_may_read_them(
+    site: Site, admin: ssl.SSLContext, api: FakeApi
+) -> None:
+    status, page, headers = await site.ask(POD, context=admin)
+    assert (status, json.loads(page)["name"]) == (200, "web")
+    assert headers["Content-Type"] == "application/json"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    allowed, denied = {"status": {"allowed": True}}, {"status": {}}
+    jane = {"status": {"authenticated": True, "user": {"username": "jane"}}}
+    # The path, the pod; then the pods that are mentioned, by namespace and by name; then nodes.
+    api.answers = [jane, denied, allowed, denied, denied, denied, allowed, denied]
+    status, page, _ = await site.ask(POD, token="t")
+    assert (status, json.loads(page)["message"]) == (
+        200,
+        "taken by another pod on node 1, not on node 2; shop/cart is there",
+    )
+    assert api.answers == []
+    api.answers = [jane, denied, denied]
+    status, page, _ = await site.ask(POD, token="t")
+    assert (status, json.loads(page)["reason"]) == (403, "Forbidden")
+    api.answers = [jane, ApiError(403, "no reviews")]
+    assert (await site.ask(POD, token="t"))[0] == 500
+
+
+async def test_decisions_are_followed(site: Site, admin: ssl.SSLContext, world: World) -> None:
+    world.scheduler.add(1)
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(
+            f"{site.url}{DECISIONS}?since=0", ssl=admin, headers={"Last-Event-ID": ""}
+        ) as response,
+    ):
+        assert response.headers["Content-Type"] == "text/event-stream"
+        assert await response.content.readuntil(b"\n\n") == b":\n\n"
+        assert (await response.content.readuntil(b"\n\n")).startswith(b"id: 1\n")
+        world.scheduler.add(2)
+        assert (await response.content.readuntil(b"\n\n")).startswith(b"id: 2\n")
+
+
+async def test_the_insecure_port_explains_nothing(world: World) -> None:
+    endpoints = Endpoints(world.sources(), SystemClock())
+    answer = await endpoints.answer(make_mocked_request("GET", POD))
+    assert answer.status == 404
+    assert world.scheduler.asked == []

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import ssl
 from pathlib import Path
 from typing import Any
@@ -292,3 +293,12 @@ def test_files_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
     Path(one.certificate).write_text("garbage")
     with pytest.raises(ConfigError, match="tls: failed to find any PEM data"):
         serving_tls(certificate_file=one.certificate, key_file=one.key)
+
+
+def test_the_fingerprint_is_that_of_the_certificate_that_is_shown(tmp_path: Path) -> None:
+    for settings in ({}, {"cert_dir": str(tmp_path / "made")}):
+        tls = serving_tls(**settings)
+        _, ours, _ = greet(tls)
+        shown = ours.getpeercert(binary_form=True)
+        assert shown is not None
+        assert tls.certificate_sha256 == hashlib.sha256(shown).hexdigest()

@@ -8,7 +8,16 @@ from collections.abc import Callable
 from typing import Any
 
 from mooring.api.kubernetes_version import KUBERNETES_VERSION, MAJOR, MINOR
-from mooring.apiserver import deleting, discovery, metrics_api, reading, refusals, watching, writing
+from mooring.apiserver import (
+    deleting,
+    discovery,
+    explaining,
+    metrics_api,
+    reading,
+    refusals,
+    watching,
+    writing,
+)
 from mooring.apiserver.auth.access_reviews import Reviews
 from mooring.apiserver.auth.authentication import Authenticator
 from mooring.apiserver.auth.authorization import Attributes, Authorizer
@@ -22,6 +31,7 @@ from mooring.apiserver.server_state import ServerState
 from mooring.apiserver.subresources import account_tokens, binding, eviction, pod_logs, scaling
 from mooring.apiserver.validation.device_selectors import UncompiledSelectors
 from mooring.apiserver.validation.warnings import kind_warning
+from mooring.serve.explain_paths import NO_SCHEDULER, ExplainPaths
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +87,8 @@ class Api:
         self.authorizer = Authorizer(cluster)
         self.authenticator = Authenticator(cluster, signer, self.authorizer)
         self.log_source: pod_logs.LogSource | None = None
+        #: Answers about the decisions of the cluster's scheduler.
+        self.explain = ExplainPaths(None, absent=NO_SCHEDULER)
         #: Whether everything in the server has started, as /readyz reports it.
         self.ready = True
         self._reviews = Reviews(cluster, self.authenticator, self.authorizer)
@@ -93,6 +105,8 @@ class Api:
         """
         try:
             request.user = self.authenticator.identify(request)
+            if explaining.explains(request):
+                return await explaining.explain(self.explain, self.authorizer, request)
             info = read(request)
             self._authorize(request, info)
             if read_body is not None:

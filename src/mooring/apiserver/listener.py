@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import logging
 import socket
 import ssl
 import tempfile
@@ -26,9 +25,14 @@ from mooring.apiserver.http import (
     header_pairs,
 )
 from mooring.serve.acceptor import BACKLOG
-from mooring.serve.http_server import BodyError, HttpServer, authenticated, read_body, readable
-
-log = logging.getLogger(__name__)
+from mooring.serve.http_server import (
+    BodyError,
+    HttpServer,
+    authenticated,
+    read_body,
+    readable,
+    send_chunks,
+)
 
 Handler = Callable[[ApiRequest, BodyReader], Awaitable[ApiResponse]]
 
@@ -179,12 +183,7 @@ async def _stream(raw: web.BaseRequest, response: ApiResponse) -> web.StreamResp
     answer.headers.extend(header_pairs(response))
     assert response.stream is not None
     try:
-        await answer.prepare(raw)
-        async for chunk in response.stream:
-            await answer.write(chunk)
-        await answer.write_eof()
-    except ConnectionError:
-        log.debug("A client ended a stream")
+        await send_chunks(raw, answer, response.stream)
     finally:
         await response.stream.aclose()
     return answer

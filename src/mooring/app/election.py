@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 
 from mooring.app.leader import NAME, LeaderElector, LeaderMetrics
 from mooring.app.lease_fence import LeaseFence
@@ -13,6 +15,7 @@ from mooring.app.lease_lock import LeaseLock, check_lock_kind, make_identity
 from mooring.app.lifecycle import Lifecycle
 from mooring.client.client import Client
 from mooring.config.types import LeaderElection
+from mooring.explain.lease_annotations import ExplainAddress
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error
 from mooring.serve.side_loop import SideLoop
@@ -75,21 +78,25 @@ def make_election(
     source: str,
     name: str = NAME,
     warns: bool = False,
+    address: Callable[[str], ExplainAddress | None] | None = None,
 ) -> Election:
     """Return the election that settings ask for; raise ConfigError if they do not fit together.
 
     `client` serves the lease alone: neither the rate limit of other requests nor the fence may stop
-    what renews it. `source` is that of Events about the lease.
+    what renews it. `source` is that of Events about the lease. `address` returns where the process
+    with an identity answers questions about its decisions.
     """
     check_lock_kind(settings.resource_lock)
+    identity = make_identity()
     lock = LeaseLock(
         client,
         settings.resource_namespace,
         settings.resource_name,
-        identity=make_identity(),
+        identity=identity,
         component=source,
         timeout=max(1.0, settings.renew_deadline.seconds / 2),
         clock=clock,
+        address=None if address is None else partial(address, identity),
     )
     elector = LeaderElector(settings, lock, fence=fence, metrics=metrics, warns=warns, name=name)
     return Election(elector, client, side)

@@ -132,6 +132,11 @@ class LeaderElector:
         return self._observed.holder == self._lock.identity
 
     @property
+    def leader(self) -> str:
+        """Return the holder in the last seen record, "" if none; any thread may call this."""
+        return self._observed.holder
+
+    @property
     def check(self) -> Check:
         """Return the health check: it fails if a leader no longer renews but has not ended."""
         return Check("leaderElection", self._problem)

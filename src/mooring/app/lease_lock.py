@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -17,6 +17,7 @@ from mooring.api import ObjectMeta
 from mooring.api.events import Lease, LeaseSpec
 from mooring.api.timestamps import format_micro_time, format_time
 from mooring.errors import ApiError, ConfigError, NoAnswerError
+from mooring.explain.lease_annotations import ExplainAddress, annotated
 from mooring.observe.clock import Clock
 from mooring.observe.host import hostname
 from mooring.observe.logs import log_error
@@ -81,7 +82,8 @@ class LeaseLock:
     """Access to the record in a Lease. Belongs to one event loop.
 
     `timeout` is in seconds: a single request that hangs must not cost the lease. `component` is the
-    source of Events.
+    source of Events. `address` returns where this process answers questions; the Lease says so
+    while this process holds it.
     """
 
     def __init__(
@@ -94,8 +96,10 @@ class LeaseLock:
         component: str,
         timeout: float,
         clock: Clock,
+        address: Callable[[], ExplainAddress | None] | None = None,
     ) -> None:
         self.identity = identity
+        self._address = address
         self._client = client
         self._namespace = namespace
         self._name = name
@@ -128,14 +132,22 @@ class LeaseLock:
     async def create(self, record: Record) -> None:
         """Write the first record."""
         metadata = ObjectMeta(name=self._name, namespace=self._namespace)
-        lease = Lease(metadata=metadata, spec=_spec(record))
+        lease = Lease(metadata=self._annotated(metadata, record), spec=_spec(record))
         self._lease = await self._bounded(self._client.create(lease))
 
     async def update(self, record: Record) -> None:
         """Write the next record; if another write came first, the ApiError has `is_conflict`."""
         assert self._lease is not None, "get() or create() comes first"
-        lease = replace(self._lease, spec=_spec(record))
+        metadata = self._annotated(self._lease.metadata, record)
+        lease = replace(self._lease, metadata=metadata, spec=_spec(record))
         self._lease = await self._bounded(self._client.update(lease))
+
+    def _annotated(self, metadata: ObjectMeta, record: Record) -> ObjectMeta:
+        # A record that is released names no holder, and so nobody answers.
+        address = None
+        if self._address is not None and record.holder == self.identity:
+            address = self._address()
+        return replace(metadata, annotations=annotated(metadata.annotations, address))
 
     def record_event(self, what: str) -> None:
         """Write an Event about the lease, in the background."""

@@ -35,6 +35,7 @@ from mooring.config import to_v1
 from mooring.explain.attempt_history import make_history
 from mooring.explain.explainer import Explainer
 from mooring.explain.journal.journal_folder import JournalFolder
+from mooring.explain.lease_annotations import ExplainAddress
 from mooring.extenders import longest_wait
 from mooring.framework.release_metrics import make_metrics
 from mooring.informers.factory import InformerFactory
@@ -125,6 +126,7 @@ class SchedulerProcess:
         self._health = Health(leader=leader, loop_problem=self._watchdog.problem)
         #: Answers questions about pods, on the loop of the scheduler; None before it is made.
         self.explainer: Explainer | None = None
+        self._serving: Serving | None = None
         self.lifecycle = Lifecycle(
             elect=None if self._election is None else self.start_election,
             late=self._settings.delay_cache_until_active,
@@ -156,6 +158,7 @@ class SchedulerProcess:
             # Events name the first profile's scheduler. # app/options/options.go (Config)
             source=self._settings.profiles[0].scheduler_name or _COMPONENT,
             warns=not self._command.drop_in,
+            address=self._explain_address,
         )
 
     async def run(self) -> int:
@@ -191,7 +194,7 @@ class SchedulerProcess:
             taps=[tap for tap in (history, journal) if tap is not None],
         )
         self.explainer = Explainer(running.scheduler, history)
-        serving = self._make_serving(running.informers)
+        serving = self._serving = self._make_serving(running.informers, self.explainer)
         if serving is not None:
             serving.listen()
         debugger = Debugger(running.scheduler, running.informers)
@@ -258,13 +261,27 @@ class SchedulerProcess:
         )
         return expose(constrain(shown, self._allow_lists))
 
-    def _make_serving(self, informers: InformerFactory) -> Serving | None:
+    def _explain_address(self, identity: str) -> ExplainAddress | None:
+        """Return where this process answers questions; None if it does not."""
+        serving, options = self._serving, self._command.options
+        if serving is None or not serving.certificate_sha256 or not options.explain_memory:
+            return None
+        return ExplainAddress(identity, options.serving.port, serving.certificate_sha256)
+
+    def _leader(self) -> str | None:
+        """Return who leads; None if it is this process."""
+        elector = None if self._election is None else self._election.elector
+        return None if elector is None or elector.is_leader else elector.leader
+
+    def _make_serving(self, informers: InformerFactory, explainer: Explainer) -> Serving | None:
         """Return what answers at the ports; None where none is to be open."""
         election, options = self._election, self._command.options
         if not options.serving.port and not options.insecure_serving.port:
             return None
         # Imported late, because it takes long to load.
         from mooring.serve.endpoints import Sources
+        from mooring.serve.explain_paths import ExplainPaths
+        from mooring.serve.loop_explanations import LoopExplanations
         from mooring.serve.serving import Serving, ServingSettings
 
         settings = ServingSettings(
@@ -273,6 +290,9 @@ class SchedulerProcess:
             authentication=options.authentication,
             authorization=options.authorization,
         )
+        asked = None
+        if explainer.history is not None:
+            asked = LoopExplanations(explainer, asyncio.get_running_loop())
         pods = informers.lister(Pod)
         sources = Sources(
             health=self._health,
@@ -288,5 +308,6 @@ class SchedulerProcess:
             profiling=self._settings.enable_profiling,
             flagz=options.feature_gates.enabled("ComponentFlagz"),
             statusz=options.feature_gates.enabled("ComponentStatusz"),
+            explain=ExplainPaths(asked, leader=self._leader),
         )
         return Serving(settings, sources, self._clock)

@@ -7,7 +7,8 @@ import asyncio
 import json
 import logging
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,28 +16,38 @@ import yaml
 
 from mooring.api import Pod
 from mooring.cli.messages import terminal_width
-from mooring.cli.rule_flags import add_rule_flags, read_rules
+from mooring.cli.rule_flags import add_rule_flags, gives_rules, read_rules
 from mooring.cli.schedule import shown_nodes
-from mooring.errors import ApiError, ObjectError
+from mooring.errors import ApiError, ConfigError, MooringError, ObjectError
 from mooring.explain.data import answer_data
-from mooring.explain.examination import Examination
+from mooring.explain.data_reading import read_live_explanation
+from mooring.explain.lease_annotations import read_fingerprint
 from mooring.explain.tables import wrap
 from mooring.explain.text import explanation_text
 
 if TYPE_CHECKING:
     from mooring.client.client import Client
+    from mooring.client.connection import Connection
+    from mooring.insight.scheduler_questions import SchedulerAddress
 
 USER_AGENT = "mooring-explain"
 
 #: What kubectl prints and takes before a pod's name.
 _WORDS = ("pod", "pods", "po")
+#: At most this many pods of the same name in other namespaces are named.
+_ELSEWHERE = 5
 
 _EPILOG = """\
-The cluster may be served by any scheduler. Rights to list and watch what a scheduler reads are
-enough, and nothing is written. The answer is that of Mooring's rules now: those of --config and
---plugin, or else of the default configuration. A pod that has a node is asked about as if it were
-not there.
+If a Mooring leads, it is asked, through `kubectl port-forward` or --scheduler: it answers about the
+attempt that it made. Otherwise, or with --now, --config or --plugin, the question is asked here and
+now, by Mooring's rules: those of --config and --plugin, or else of the default configuration. Then
+the cluster may be served by any scheduler, rights to list and watch what a scheduler reads are
+enough, and a pod that has a node is asked about as if it were not there. Nothing is written.
 """
+_TWO_SOURCES = (
+    "{} applies rules of your own, here and now, and {} is a question to the scheduler: leave out "
+    "one of them"
+)
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -52,6 +63,31 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "-n", "--namespace", default="", help="its namespace; by default that of the context"
     )
+    parser.add_argument(
+        "--attempt", type=_attempt, metavar="N", help="the attempt to explain; by default the last"
+    )
+    parser.add_argument(
+        "--scheduler",
+        default="",
+        metavar="URL",
+        help="the https:// URL of the leader's port, in place of kubectl port-forward",
+    )
+    parser.add_argument(
+        "--certificate-sha256",
+        type=_fingerprint,
+        metavar="HEX",
+        help="the SHA-256 of the certificate of --scheduler; by default the Lease names it",
+    )
+    parser.add_argument(
+        "--lease",
+        default="",
+        metavar="NAMESPACE/NAME",
+        help="the Lease of the scheduler; by default that of the pod's schedulerName in "
+        "kube-system, or kube-scheduler",
+    )
+    parser.add_argument(
+        "--now", action="store_true", help="ask here and now, even if a Mooring leads"
+    )
     add_rule_flags(parser)
     parser.add_argument(
         "--nodes",
@@ -64,80 +100,200 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 class PodExplanation(msgspec.Struct, frozen=True):
-    """The explanation of a pod, and what it rests on."""
+    """The explanation of a pod as the command shows it."""
 
-    pod: Pod
-    found: Examination
-    #: Whose rules were applied.
-    rules: str
-    #: The kinds that could not be read and count as if there were no such objects.
-    unread: Sequence[str]
+    #: Who answered, and what it rests on.
+    heading: Sequence[str]
+    #: The fields of -o json and -o yaml.
+    data: dict[str, Any]
+    #: The lines of the explanation, by the width of the terminal and the nodes to show.
+    lines: Callable[[int | None, int | None], list[str]]
 
 
 def _run(args: argparse.Namespace) -> int:
     # What informers and plugins log is not part of the answer.
     logging.getLogger("mooring").addHandler(logging.NullHandler())
+    _check(args)
     answer = asyncio.run(_explain(args))
     if args.output == "text":
         print("\n".join(_lines(answer, terminal_width(), args.nodes)))
         return 0
-    data = _data(answer)
     if args.output == "json":
-        print(json.dumps(data, indent=2, ensure_ascii=False))
+        print(json.dumps(answer.data, indent=2, ensure_ascii=False))
     else:
-        text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=2**31)
+        text = yaml.safe_dump(answer.data, sort_keys=False, allow_unicode=True, width=2**31)
         sys.stdout.write(text)
     return 0
 
 
+def _check(args: argparse.Namespace) -> None:
+    """Raise ConfigError if flags ask both for rules of one's own and for the scheduler's answer."""
+    own = "--now" if args.now else gives_rules(args)
+    for flag in ("attempt", "scheduler", "certificate_sha256", "lease"):
+        if own and getattr(args, flag):
+            raise ConfigError(_TWO_SOURCES.format(own, f"--{flag.replace('_', '-')}"))
+    if args.certificate_sha256 and not args.scheduler:
+        raise ConfigError("--certificate-sha256 is about --scheduler: give both")
+
+
 async def _explain(args: argparse.Namespace) -> PodExplanation:
     from mooring.client.kubeconfig import load_kubeconfig
-    from mooring.explain.live_examination import examine_now
-    from mooring.insight.following import following, reading_client, unread_kinds
+    from mooring.insight.following import reading_client
 
-    rules = read_rules(args)
     connection = load_kubeconfig(args.kubeconfig, context=args.context)
     async with reading_client(connection, USER_AGENT) as client:
-        pod = await _find(client, args.pod, args.namespace or connection.namespace)
-        async with following(rules.config, client, rules.registry, rules.gates) as running:
+        question = _Question(args, connection, client)
+        reason = ""
+        if not (args.now or gives_rules(args)):
+            found = await question.ask_scheduler()
+            if isinstance(found, PodExplanation):
+                return found
+            reason = found
+        return await question.ask_here(reason)
+
+
+class _Question:
+    """One question about a pod, to the scheduler or to a scheduler that only reads."""
+
+    def __init__(self, args: argparse.Namespace, connection: Connection, client: Client) -> None:
+        self._args = args
+        self._connection = connection
+        self._client = client
+        given, slash, rest = args.pod.partition("/")
+        self.name = rest if slash else args.pod
+        self.namespace = args.namespace or connection.namespace
+        if slash and given not in _WORDS:
+            self.namespace = given
+
+    async def ask_scheduler(self) -> PodExplanation | str:
+        """Return the explanation of the scheduler that leads, or why none does."""
+        from mooring.insight.leader import NoLeader
+        from mooring.insight.scheduler_questions import NotKnown, ask_about_pod, opened_scheduler
+
+        args = self._args
+        pod = await self._look()
+        async with opened_scheduler(
+            self._connection,
+            self._client,
+            self._address(),
+            scheduler_name="" if pod is None else pod.spec.scheduler_name,
+            now=time.time(),
+            user_agent=USER_AGENT,
+        ) as scheduler:
+            if isinstance(scheduler, NoLeader):
+                found: object = scheduler
+            else:
+                found = await ask_about_pod(scheduler, self.namespace, self.name, args.attempt)
+            if isinstance(found, NoLeader):
+                if args.attempt is not None or args.scheduler:
+                    raise MooringError(f"no scheduler knows of its attempts: {found.reason}")
+                return found.reason
+            if isinstance(found, NotKnown):
+                if pod is None:
+                    raise await self._not_found()
+                raise ObjectError(found.reason)
+            assert isinstance(found, dict) and not isinstance(scheduler, NoLeader)
+            explained = read_live_explanation(found)
+            return PodExplanation(
+                [f"Answered by {scheduler.who}:"],
+                {"answeredBy": scheduler.who, **found},
+                lambda width, nodes: explained.lines(width, nodes=nodes),
+            )
+
+    def _address(self) -> SchedulerAddress:
+        from mooring.insight.leader import LeaseName
+        from mooring.insight.scheduler_questions import SchedulerAddress
+
+        args = self._args
+        lease = None
+        if args.lease:
+            namespace, slash, name = args.lease.partition("/")
+            if not (namespace and slash and name):
+                raise ConfigError(f"--lease must be NAMESPACE/NAME, got {args.lease!r}")
+            lease = LeaseName(namespace, name)
+        return SchedulerAddress(
+            url=args.scheduler,
+            certificate_sha256=args.certificate_sha256 or "",
+            lease=lease,
+            kubeconfig=args.kubeconfig,
+        )
+
+    async def ask_here(self, reason: str) -> PodExplanation:
+        """Return the explanation by rules of one's own; `reason` is why no scheduler was asked."""
+        from mooring.explain.live_examination import examine_now
+        from mooring.insight.following import following, unread_kinds
+
+        rules = read_rules(self._args)
+        pod = await self._look(needed=True)
+        if pod is None:
+            raise await self._not_found()
+        async with following(rules.config, self._client, rules.registry, rules.gates) as running:
             current = running.scheduler.cache.pod(pod.metadata.uid)
             found = await examine_now(running.scheduler, pod if current is None else current.pod)
-            return PodExplanation(pod, found, rules.text, unread_kinds(running))
+            unread = unread_kinds(running)
+        node = pod.spec.node_name
+        heading = [f"{pod.key} is pending. Asked now, by the rules of {rules.text}:"]
+        if node:
+            heading = [
+                f"{pod.key} is on {node}. Asked now as if it were not there, by {rules.text}:"
+            ]
+        if reason:
+            heading.append(f"  asked here, because no Mooring leads: {reason}")
+        if unread:
+            names = ", ".join(unread)
+            heading.append(f"  could not be read, and count as if there were none: {names}")
+        data = {
+            "noLeader": reason,
+            **answer_data(found, rules=rules.text, unread=unread, current=node),
+        }
+        return PodExplanation(
+            heading,
+            data,
+            lambda width, nodes: explanation_text([found], width, nodes=nodes, current=node),
+        )
 
+    async def _look(self, *, needed: bool = False) -> Pod | None:
+        """Return the pod; None if there is none, or it may not be read and is not needed."""
+        try:
+            return await self._client.get(Pod, self.name, self.namespace)
+        except ApiError as error:
+            if error.is_not_found or (error.is_forbidden and not needed):
+                return None
+            raise
 
-async def _find(client: Client, name: str, namespace: str) -> Pod:
-    given, slash, rest = name.partition("/")
-    if slash:
-        name = rest
-        namespace = namespace if given in _WORDS else given
-    try:
-        return await client.get(Pod, name, namespace)
-    except ApiError as error:
-        if error.is_not_found:
-            raise ObjectError(
-                f'there is no pod "{name}" in namespace {namespace}; -n names another one'
-            ) from None
-        raise
+    async def _not_found(self) -> ObjectError:
+        """Return the error that names the namespaces which have such a pod."""
+        from mooring.client.resources import ListOptions
+
+        text = f'there is no pod "{self.name}" in namespace {self.namespace}'
+        try:
+            options = ListOptions(field_selector=f"metadata.name={self.name}", limit=500)
+            found = (await self._client.list(Pod, "", options)).items
+        except ApiError:
+            found = []
+        if not found:
+            return ObjectError(f"{text}; -n names another one")
+        names = sorted(pod.metadata.namespace for pod in found)
+        shown = ", ".join(names[:_ELSEWHERE]) + (", …" if len(names) > _ELSEWHERE else "")
+        return ObjectError(f"{text}, but in {shown}: choose with -n")
 
 
 def _lines(answer: PodExplanation, width: int | None, nodes: int | None) -> list[str]:
-    pod = answer.pod
-    state = f"is on {pod.spec.node_name}" if pod.spec.node_name else "is pending"
-    lines = [f"{pod.key} {state}. Asked now, by the rules of {answer.rules}:"]
-    if pod.spec.node_name:
-        lines[0] = f"{pod.key} {state}. Asked now as if it were not there, by {answer.rules}:"
-    if answer.unread:
-        unread = ", ".join(answer.unread)
-        text = f"  could not be read, and count as if there were none: {unread}"
+    first, *rest = answer.heading
+    lines = [first]
+    for text in rest:
         lines += wrap(text, width, indent="    ")
-    explained = explanation_text([answer.found], width, nodes=nodes, current=pod.spec.node_name)
-    return [*lines, "", *explained]
+    return [*lines, "", *answer.lines(width, nodes)]
 
 
-def _data(answer: PodExplanation) -> dict[str, Any]:
-    return answer_data(
-        answer.found,
-        rules=answer.rules,
-        unread=answer.unread,
-        current=answer.pod.spec.node_name,
-    )
+def _attempt(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"must be an integer from 1 on, got {text!r}")
+    return int(text)
+
+
+def _fingerprint(text: str) -> str:
+    found = read_fingerprint(text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"must be 64 hexadecimal digits, got {text!r}")
+    return found

@@ -38,6 +38,14 @@ def add_rule_flags(parser: argparse.ArgumentParser) -> None:
     add_gate_flags(parser)
 
 
+def gives_rules(args: argparse.Namespace) -> str:
+    """Return the first flag that names rules; empty if the command line leaves them to others."""
+    for flag in ("config", "plugin", "feature_gates", "emulated_version"):
+        if getattr(args, flag):
+            return f"--{flag.replace('_', '-')}"
+    return "a plugin of this program" if args.plugins else ""
+
+
 def read_rules(args: argparse.Namespace) -> Rules:
     """Load the configuration and the plugins; raise ConfigError if they cannot be used."""
     gates = read_gates(args)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
 import socket
 import ssl
 from collections.abc import Callable
@@ -59,6 +60,10 @@ class ProxyError(Exception):
     """A proxy that cannot be reached or refuses; the text gives the reason."""
 
 
+class PinError(OSError):
+    """A server that showed another certificate than the only one that is trusted."""
+
+
 class Proxy(msgspec.Struct, frozen=True):
     """An HTTP proxy, as its URL describes it."""
 
@@ -85,7 +90,8 @@ def parse_proxy(url: str) -> Proxy:
 class Dialer:
     """A factory of connections to one host and port. Belongs to one event loop.
 
-    `proxy_context` is for a TLS connection to the proxy if the server itself does not use TLS.
+    `proxy_context` is for a TLS connection to the proxy if the server itself does not use TLS, or
+    is known by its `pin`: the SHA-256 of the only certificate that it may show.
     """
 
     def __init__(
@@ -96,12 +102,14 @@ class Dialer:
         *,
         proxy: Proxy | None = None,
         proxy_context: Callable[[], ssl.SSLContext] | None = None,
+        pin: str = "",
     ) -> None:
         self._host = host
         self._port = port
         self._server_name = server_name or host
         self._proxy = proxy
         self._proxy_context = proxy_context
+        self._pin = pin
         self._deadlines = Deadlines()
 
     async def dial(self, context: ssl.SSLContext | None, deadline: float) -> Socket:
@@ -112,7 +120,7 @@ class Dialer:
             async with self._deadlines.until(deadline, _LATE):
                 if self._proxy is None:
                     sock = await _connect(loop, self._host, self._port)
-                    return await _secured(loop, sock, context, self._server_name)
+                    return self._checked(await _secured(loop, sock, context, self._server_name))
                 return await self._dial_proxy(loop, self._proxy, context)
         except (OSError, ProxyError) as error:
             raise ConnectError(error) from None
@@ -124,7 +132,7 @@ class Dialer:
     async def _dial_proxy(
         self, loop: asyncio.AbstractEventLoop, proxy: Proxy, context: ssl.SSLContext | None
     ) -> Socket:
-        shown = context if proxy.secured else None
+        shown = context if proxy.secured and not self._pin else None
         if proxy.secured and shown is None:
             assert self._proxy_context is not None
             shown = self._proxy_context()
@@ -141,11 +149,26 @@ class Dialer:
             if isinstance(outer, ssl.SSLSocket):
                 inner = TunnelledTls(outer, context, self._server_name)
                 await _handshake(loop, inner.do_handshake, inner)
-                return inner
+                return self._checked(inner)
         except BaseException:
             outer.close()
             raise
-        return await _secured(loop, sock, context, self._server_name)
+        return self._checked(await _secured(loop, sock, context, self._server_name))
+
+    def _checked(self, sock: Socket) -> Socket:
+        """Return a socket whose server showed the pinned certificate; close it otherwise."""
+        if not self._pin:
+            return sock
+        shown = None
+        if isinstance(sock, ssl.SSLSocket | TunnelledTls):
+            shown = sock.getpeercert(binary_form=True)
+        found = hashlib.sha256(shown or b"").hexdigest()
+        if found != self._pin:
+            sock.close()
+            raise PinError(
+                f"the server's certificate has the SHA-256 {found}, and {self._pin} is expected"
+            )
+        return sock
 
     async def _ask_tunnel(
         self, loop: asyncio.AbstractEventLoop, sock: Socket, proxy: Proxy

@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
 from mooring.client.connection import Connection, is_secure
 from mooring.client.deadlines import Deadlines
 from mooring.client.dialer import Dialer, Proxy, parse_proxy
@@ -74,7 +76,8 @@ class HttpTransport:
             port,
             connection.tls.server_name,
             proxy=proxy,
-            proxy_context=TlsContexts(connection.tls, clock).context,
+            proxy_context=TlsContexts(replace(connection.tls, pin=""), clock).context,
+            pin=connection.tls.pin,
         )
         self._pool = HttpPool(self._dialer)
         self._streams: set[HttpStream] = set()

@@ -59,6 +59,9 @@ class TlsSettings(msgspec.Struct, frozen=True, kw_only=True):
     key_pair: KeyPair | None = None
     server_name: str = ""
     insecure: bool = False
+    #: The SHA-256, in hexadecimal, of the only certificate that the server may show; then neither
+    #: its name nor who signed it matters.
+    pin: str = ""
 
 
 class TlsContexts:
@@ -132,7 +135,8 @@ def _context(settings: TlsSettings, authority: bytes) -> ssl.SSLContext:
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.hostname_checks_common_name = False
     context.set_alpn_protocols(["http/1.1"])
-    if settings.insecure:
+    if settings.insecure or settings.pin:
+        # A pin is compared by the dialer, before anything is sent.
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     elif not authority:

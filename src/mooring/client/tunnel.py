@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from typing import Literal
 
 _READ_SIZE = 2**14
 
@@ -38,6 +39,10 @@ class TunnelledTls:
             else:
                 self._flush()
                 return
+
+    def getpeercert(self, binary_form: Literal[True]) -> bytes | None:
+        """Return the certificate of the server inside the tunnel, in DER."""
+        return self._inner.getpeercert(binary_form=binary_form)
 
     def send(self, data: memoryview | bytes, /) -> int:
         """Send some of the data; return the number of bytes sent.

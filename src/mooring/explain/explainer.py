@@ -85,6 +85,10 @@ class Explainer:
         else:
             await self.history.wait(sequence)
 
+    async def node_names(self) -> Sequence[str]:
+        """Return the names of the nodes that the scheduler knows."""
+        return await self._between_cycles(lambda: tuple(self._scheduler.cache.nodes.names))
+
     async def _between_cycles(self, answer: Callable[[], T]) -> T:
         answered: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 

@@ -53,6 +53,7 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
             "version": VERSION,
             "time": self.time,
             "state": self.state,
+            "exists": self.exists,
             "currentNode": self.current_node,
             "askedNow": self.asked_now,
             "recorded": self.found.recorded,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack
 from typing import Any
@@ -31,6 +32,8 @@ from mooring.local.seeding import seed
 from mooring.local.source_cluster import Copied, SourceCluster
 from mooring.local.workers import Workers
 from mooring.observe.clock import Clock, SystemClock
+from mooring.serve.explain_paths import ExplainPaths
+from mooring.serve.loop_explanations import LoopExplanations
 
 _ADMIN = RequestUser("kubernetes-admin", (MASTERS,))
 
@@ -117,6 +120,8 @@ class LocalCluster:
                 server.api, settings.plan, clock, settings.explain_memory, journal
             )
             parts.push_async_callback(scheduler.close)
+            server.api.explain = _explain_paths(scheduler.explainer)
+            parts.callback(server.api.explain.stop)
             await scheduler.start()
         server.api.ready = True
         server.write_kubeconfig()
@@ -143,6 +148,12 @@ class LocalCluster:
     async def stop(self) -> None:
         """Stop everything; with a data directory, all acknowledged writes are kept."""
         await self._parts.aclose()
+
+
+def _explain_paths(explainer: Explainer) -> ExplainPaths:
+    if explainer.history is None:
+        return ExplainPaths(None)
+    return ExplainPaths(LoopExplanations(explainer, asyncio.get_running_loop()))
 
 
 def _served_groups(server: ApiServer) -> tuple[Resource, ...]:

@@ -155,6 +155,11 @@ def organizations(certificate: x509.Certificate) -> tuple[str, ...]:
     return tuple(filter(None, _attribute(certificate, NameOID.ORGANIZATION_NAME)))
 
 
+def fingerprint_of(pem: bytes) -> str:
+    """Return the SHA-256, in hexadecimal, of the first certificate in PEM text."""
+    return x509.load_pem_x509_certificates(pem)[0].fingerprint(hashes.SHA256()).hex()
+
+
 def user_id(certificate: x509.Certificate) -> str:
     """Return the UID of a certificate's user; empty if there is none."""
     found = _attribute(certificate, _UID)

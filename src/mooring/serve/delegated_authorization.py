@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 
 from mooring.errors import ConfigError
-from mooring.serve.review_client import Access, AccessReviews
+from mooring.serve.review_client import Access, AccessReviews, ResourceAttributes
 from mooring.serve.users import MASTERS, ReviewedUser
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class AllowedPaths:
 
 
 class DelegatingAuthorizer:
-    """An authorizer of requests for paths.
+    """An authorizer of requests for paths, and of what they show of resources.
 
     Without reviews only administrators are allowed, except on the paths that everyone may read.
     """
@@ -51,3 +51,37 @@ class DelegatingAuthorizer:
         if self._reviews is None:
             return Access()
         return await self._reviews.access(user, verb, path)
+
+    async def resource_access(self, user: ReviewedUser, asked: ResourceAttributes) -> Access:
+        """Return whether the user is allowed; raise ApiError if the server cannot decide."""
+        if MASTERS in user.groups:
+            return Access(allowed=True)
+        if self._reviews is None:
+            return Access()
+        return await self._reviews.resource_access(user, asked)
+
+
+class ReviewedReader:
+    """A user whose rights to explanations are reviewed (`explanations.ExplanationReader`)."""
+
+    def __init__(self, user: ReviewedUser, authorizer: DelegatingAuthorizer) -> None:
+        self.name = user.name
+        self._user = user
+        self._authorizer = authorizer
+
+    async def may_get_path(self, path: str) -> bool:
+        """Return whether the user may get a path."""
+        return (await self._authorizer.access(self._user, "get", path)).is_granted
+
+    async def may_get_pod(self, namespace: str, name: str) -> bool:
+        """Return whether the user may get a pod, or without a name every pod of a namespace."""
+        return await self._may(
+            ResourceAttributes(verb="get", resource="pods", namespace=namespace, name=name)
+        )
+
+    async def may_list_nodes(self) -> bool:
+        """Return whether the user may list nodes."""
+        return await self._may(ResourceAttributes(verb="list", resource="nodes"))
+
+    async def _may(self, asked: ResourceAttributes) -> bool:
+        return (await self._authorizer.resource_access(self._user, asked)).is_granted

@@ -19,8 +19,10 @@ from mooring.api.go_numbers import parse_integer
 from mooring.config.printing import to_yaml
 from mooring.observe.clock import Clock
 from mooring.observe.exposition import CONTENT_TYPE
+from mooring.serve.explain_paths import ROOT, ExplainPaths, ExplainRequest
+from mooring.serve.explanations import ExplanationReader
 from mooring.serve.health import Answer, Health, HealthMetrics, HealthPage
-from mooring.serve.http_server import BodyError, read_body
+from mooring.serve.http_server import BodyError, read_body, send_chunks
 from mooring.serve.process import process_start_time
 from mooring.serve.resource_metrics import expose_resources
 from mooring.serve.zpages import (
@@ -81,6 +83,8 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     statusz: bool = True
     #: Additional pages by path.
     pages: Mapping[str, Handler] = {}
+    #: The paths of explanations; None if there are none.
+    explain: ExplainPaths | None = None
 
 
 class Endpoints:
@@ -119,6 +123,40 @@ class Endpoints:
         if handler is None:
             return text("404 page not found\n", 404)
         return await handler(request)
+
+    def explains(self, path: str) -> bool:
+        """Return whether a path is one of `explain`, which authorizes requests itself."""
+        is_below = path == ROOT or path.startswith(f"{ROOT}/")
+        return is_below and self._sources.explain is not None
+
+    async def explain(
+        self, request: web.BaseRequest, reader: ExplanationReader
+    ) -> web.StreamResponse:
+        """Respond to a request for an explanation; they are served on the secure port alone."""
+        assert self._sources.explain is not None
+        asked = ExplainRequest(
+            request.method,
+            request.path,
+            {name: request.query.getall(name) for name in request.query},
+            request.headers.get("Last-Event-ID", ""),
+        )
+        found = await self._sources.explain.answer(asked, reader)
+        headers = {"Content-Type": "application/json", **_NOSNIFF, **found.headers}
+        if found.stream is None:
+            response = web.Response(body=found.body, status=found.code, headers=headers)
+            response.enable_compression()
+            return response
+        stream = web.StreamResponse(headers={**headers, "Cache-Control": "no-cache, private"})
+        try:
+            await send_chunks(request, stream, found.stream)
+        finally:
+            await found.stream.aclose()
+        return stream
+
+    def stop(self) -> None:
+        """End the responses that would not end by themselves."""
+        if self._sources.explain is not None:
+            self._sources.explain.stop()
 
     def _add_health(self, page: HealthPage) -> None:
         async def all_checks(request: web.BaseRequest) -> web.StreamResponse:

@@ -14,7 +14,7 @@ import logging
 import socket
 import ssl
 from asyncio.sslproto import SSLProtocol
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
 from typing import Any
 
 from aiohttp import web
@@ -147,6 +147,19 @@ def readable(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+async def send_chunks(
+    request: web.BaseRequest, response: web.StreamResponse, chunks: AsyncIterable[bytes]
+) -> None:
+    """Send a response whose body arrives in chunks, until they end or the client is gone."""
+    try:
+        await response.prepare(request)
+        async for chunk in chunks:
+            await response.write(chunk)
+        await response.write_eof()
+    except ConnectionError:
+        log.debug("A client ended a stream")
 
 
 class BodyError(Exception):

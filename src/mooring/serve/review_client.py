@@ -12,7 +12,7 @@ import logging
 import random
 import secrets
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
@@ -60,6 +60,20 @@ class Access(msgspec.Struct, frozen=True):
     allowed: bool = False
     denied: bool = False
     reason: str = ""
+
+    @property
+    def is_granted(self) -> bool:
+        """Return whether the request is allowed, and no authorizer has denied it."""
+        return self.allowed and not self.denied
+
+
+class ResourceAttributes(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What a user wants to do with a resource; without a name, with every object of it."""
+
+    verb: str
+    resource: str
+    namespace: str = ""
+    name: str = ""
 
 
 class _UserInfo(msgspec.Struct):
@@ -169,13 +183,20 @@ class AccessReviews:
         self._cache: ExpiringCache[bytes, Access] = ExpiringCache(clock)
 
     async def access(self, user: ReviewedUser, verb: str, path: str) -> Access:
-        """Return the server's decision; raise ApiError if it fails."""
+        """Return the server's decision about a path; raise ApiError if it fails."""
+        return await self._review(user, {"nonResourceAttributes": {"path": path, "verb": verb}})
+
+    async def resource_access(self, user: ReviewedUser, asked: ResourceAttributes) -> Access:
+        """Return the server's decision about a resource; raise ApiError if it fails."""
+        return await self._review(user, {"resourceAttributes": asked})
+
+    async def _review(self, user: ReviewedUser, asked: Mapping[str, object]) -> Access:
         spec = {
             "user": user.name,
             "uid": user.uid,
             "groups": user.groups,
             "extra": user.extra,
-            "nonResourceAttributes": {"path": path, "verb": verb},
+            **asked,
         }
         key = msgspec.json.encode(spec, order="deterministic")
         known = self._cache.get(key)

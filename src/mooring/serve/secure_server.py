@@ -11,6 +11,7 @@ import logging
 import os
 import socket
 import time
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from aiohttp import web
@@ -25,6 +26,7 @@ from mooring.serve.acceptor import BACKLOG
 from mooring.serve.authorities import ClientAuthorities
 from mooring.serve.delegated_authentication import DelegatingAuthenticator
 from mooring.serve.endpoints import Endpoints, status_answer, text
+from mooring.serve.explanations import ExplanationReader
 from mooring.serve.http_server import HttpServer, authenticated, readable
 from mooring.serve.reload_problems import ReloadProblems
 from mooring.serve.review_client import Access
@@ -55,17 +57,22 @@ class PathAuthorizer(Protocol):
 
 
 class Gate:
-    """The authentication and authorization in front of the endpoints."""
+    """The authentication and authorization in front of the endpoints.
+
+    Explanations are served if `reader_of` returns the rights of a user.
+    """
 
     def __init__(
         self,
         endpoints: Endpoints,
         authenticator: DelegatingAuthenticator,
         authorizer: PathAuthorizer,
+        reader_of: Callable[[ReviewedUser], ExplanationReader] | None = None,
     ) -> None:
         self._endpoints = endpoints
         self._authenticator = authenticator
         self._authorizer = authorizer
+        self._reader_of = reader_of
 
     async def answer(self, request: web.BaseRequest) -> _ANSWERED:
         """Respond to a request: with 401 or 403, or by the endpoint."""
@@ -74,14 +81,19 @@ class Gate:
             return _status(request, 401, "Unauthorized", "Unauthorized")
         if user is not ANONYMOUS:
             authenticated(request)
-        verb, path = request.method.lower(), request.path
         try:
-            access = await self._authorizer.access(user, verb, path)
+            if self._reader_of is not None and self._endpoints.explains(request.path):
+                return await self._endpoints.explain(request, self._reader_of(user))
+            return await self._authorized(request, user)
         except ApiError as error:
             log_error(log, error, "Failed to make webhook authorizer request")
             body = f'Internal Server Error: "{request.path_qs}": {error}\n'
             return text(_harmless(body), 500)
-        if access.denied or not access.allowed:
+
+    async def _authorized(self, request: web.BaseRequest, user: ReviewedUser) -> _ANSWERED:
+        verb, path = request.method.lower(), request.path
+        access = await self._authorizer.access(user, verb, path)
+        if not access.is_granted:
             vlog(log, 4, "Forbidden", URI=request.path_qs, reason=access.reason)
             message = f'forbidden: User "{user.name}" cannot {verb} path "{path}"'
             message = _harmless(message)
@@ -122,6 +134,7 @@ class SecureServer:
         """Stop listening, and give requests in progress a few seconds."""
         if self._refreshing is not None:
             self._refreshing.cancel()
+        self._endpoints.stop()
         for server in self._servers:
             await server.stop()
         if self._servers:

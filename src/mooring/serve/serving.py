@@ -19,7 +19,11 @@ from mooring.errors import ConfigError
 from mooring.observe.clock import Clock
 from mooring.serve.authorities import ClientAuthorities
 from mooring.serve.delegated_authentication import DelegatingAuthenticator
-from mooring.serve.delegated_authorization import NO_KUBECONFIG, DelegatingAuthorizer
+from mooring.serve.delegated_authorization import (
+    NO_KUBECONFIG,
+    DelegatingAuthorizer,
+    ReviewedReader,
+)
 from mooring.serve.endpoints import Endpoints, Sources
 from mooring.serve.review_client import AccessReviews, TokenReviews
 from mooring.serve.secure_server import Gate, SecureServer, listen, listen_insecurely
@@ -62,6 +66,12 @@ class Serving:
         self._clients: list[Client] = []
         self._secure: socket.socket | None = None
         self._insecure: socket.socket | None = None
+        self._tls: ServingTls | None = None
+
+    @property
+    def certificate_sha256(self) -> str:
+        """Return the SHA-256 of the serving certificate; empty if HTTPS is not served."""
+        return "" if self._tls is None else self._tls.certificate_sha256
 
     def listen(self) -> None:
         """Open the ports; raise ConfigError if one is in use already."""
@@ -103,12 +113,15 @@ class Serving:
         else:
             allow, deny = authorization.allow_seconds, authorization.deny_seconds
             reviews = AccessReviews(client, self._clock, allow, deny)
+        authorizer = DelegatingAuthorizer(authorization.always_allow_paths, reviews)
         gate = Gate(
             self._endpoints,
             DelegatingAuthenticator(authorities, tokens),
-            DelegatingAuthorizer(authorization.always_allow_paths, reviews),
+            authorizer,
+            lambda user: ReviewedReader(user, authorizer),
         )
         tls = ServingTls(self._settings.secure, ask=authorities.wanted, authorities=authorities.pem)
+        self._tls = tls
         await self._server.serve_securely(listener, tls, gate, authorities)
 
     def _client(self, kubeconfig: str, what: str) -> Client | None:

@@ -24,6 +24,7 @@ from mooring.serve.certificates import (
     PemPair,
     common_name,
     find_or_make_pair,
+    fingerprint_of,
     self_signed_pair,
 )
 from mooring.serve.reload_problems import ReloadProblems
@@ -109,6 +110,11 @@ class ServingTls:
     def context(self) -> ssl.SSLContext:
         """Return the context for a new connection."""
         return self._contexts[0][1]
+
+    @property
+    def certificate_sha256(self) -> str:
+        """Return the SHA-256 of the certificate shown to clients that ask for no other name."""
+        return fingerprint_of(self._pairs[0].pem.certificate)
 
     def renew(self, authorities: bytes) -> bool:
         """Use changed files and authorities for new connections; return whether any changed.
