@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterable
 
-from benchmarks import contrib, forms, gangs, growth, memory, reuse
+from benchmarks import contrib, forms, gangs, growth, memory, pod_groups, reuse
 from benchmarks.measure import Result, run
 from benchmarks.workloads import WORKLOADS
 
@@ -25,7 +25,7 @@ def main(argv: list[str] | None = None) -> int:
         parser.error(f"no workload {', '.join(unknown)}; there are {', '.join(WORKLOADS)}")
     missed = _workloads(args.workloads or WORKLOADS, args.nodes)
     if not args.only:
-        for part in (growth, forms, reuse, contrib, gangs, memory):
+        for part in (growth, forms, reuse, contrib, gangs, pod_groups, memory):
             missed += part.report()
     for line in missed:
         print(f"not reached: {line}")

@@ -17,6 +17,7 @@ from tests.support.fixtures import (
     kube_scheduler,
     kubectl,
     oldest_control_plane,
+    pod_group_control_plane,
     private_control_plane,
 )
 
@@ -26,6 +27,7 @@ __all__ = [
     "kube_scheduler",
     "kubectl",
     "oldest_control_plane",
+    "pod_group_control_plane",
     "private_control_plane",
 ]
 

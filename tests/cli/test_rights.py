@@ -47,6 +47,7 @@ def test_only_what_the_scheduler_changes_may_be_changed() -> None:
         ("resourceclaims", "patch"),
         ("resourceclaims/binding", "patch"),
         ("resourceclaims/status", "patch"),
+        ("podgroups/status", "patch"),
         ("events", "patch"),
     }
 

@@ -411,3 +411,59 @@ def test_an_attempt_that_fails_is_in_the_report_and_not_on_standard_error(tmp_pa
     assert done.returncode == schedule.PLUGIN_RAISED
     assert "ValueError: boom" in done.stdout
     assert done.stderr == ""
+
+
+GANG = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: gang}
+spec: {schedulingPolicy: {gang: {minCount: 2}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: gang-0}
+spec:
+  schedulingGroup: {podGroupName: gang}
+  containers: [{name: c, resources: {requests: {cpu: "2"}}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: gang-1}
+spec:
+  schedulingGroup: {podGroupName: gang}
+  containers: [{name: c, resources: {requests: {cpu: "1"}}}]
+"""
+GATE = "--feature-gates=GenericWorkload=true"
+
+
+def test_a_pod_of_a_group_is_explained_by_the_attempts_of_the_group(
+    folder: Path, capsys: Output
+) -> None:
+    (folder / "gang.yaml").write_text(GANG.replace('"1"', '"3"'))
+    assert run("-f", "gang.yaml", GATE, "--explain", "gang-1") == 0
+    out = capsys.readouterr().out
+    assert "default/gang-1, pod group default/gang, attempt 1: unschedulable\n" in out
+    assert "all nodes: default/gang-1: 0/2 nodes are available: 2 Insufficient cpu." in out
+    (found,) = data(capsys, "-f", "gang.yaml", GATE, "--explain", "gang-1")["explain"]
+    assert (found["name"], found["podGroup"]["name"]) == ("gang-1", "gang")
+    assert found["podGroup"]["placements"][0]["fits"] is False
+
+
+def test_a_pod_of_a_group_that_has_a_node_is_explained_in_its_group(
+    folder: Path, capsys: Output
+) -> None:
+    placed = GANG.replace("  schedulingGroup", "  nodeName: n1\n  schedulingGroup")
+    (folder / "gang.yaml").write_text(placed)
+    report = data(capsys, "-f", "gang.yaml", GATE, "--explain", "gang-0")
+    (found,) = report["explain"]
+    assert found["currentNode"] == "n1"
+    (placement,) = found["podGroup"]["placements"]
+    assert [pod["name"] for pod in placement["pods"]] == ["gang-0"]
+
+
+def test_a_gated_pod_of_a_group_says_what_it_waits_for(folder: Path, capsys: Output) -> None:
+    (folder / "gang.yaml").write_text(GANG.replace("minCount: 2", "minCount: 3"))
+    (found,) = data(capsys, "-f", "gang.yaml", GATE, "--explain", "gang-0")["explain"]
+    assert found["preEnqueue"]["reasons"] == [
+        "waiting for minCount pods from a gang to appear in scheduling queue"
+    ]

@@ -99,6 +99,8 @@ def test_scores_are_weighted_and_added() -> None:
     (step,) = (step for step in profile.placement_score if step.name == "Domains")
     profile.placement_score = (step, step)
     one = GroupAssignments("all", world.scheduler.cache.nodes, ())
-    totals = run_placement_score(profile, CycleState(), GROUP, [one, one])
-    assert not isinstance(totals, Status)
-    assert totals.tolist() == [100 * step.weight, 100 * step.weight]
+    ranking = run_placement_score(profile, CycleState(), GROUP, [one, one])
+    assert not isinstance(ranking, Status)
+    assert ranking.totals.tolist() == [100 * step.weight, 100 * step.weight]
+    weighted = {name: scores.tolist() for name, scores in ranking.scores.items()}
+    assert weighted == {step.name: [50 * step.weight, 50 * step.weight]}

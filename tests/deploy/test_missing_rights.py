@@ -6,14 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
-from mooring.cli.rights import cluster_rules
+from mooring.cli.rights import cluster_rules, pod_group_rules
 from tests.deploy import scenes
 from tests.deploy.deployed import Deployed, Right, rights_of
 from tests.deploy.scheduler_pods import SchedulerPod, make_token
 from tests.live.running import condition, events, eventually, is_bound
 from tests.support.cluster import Cluster
 
-CLUSTER_RIGHTS = list(rights_of(cluster_rules()))
+#: Those that a server without pod groups asks for: test_pod_group_rights.py has the others.
+CLUSTER_RIGHTS = [
+    right for right in rights_of(cluster_rules()) if right not in rights_of(pod_group_rules())
+]
 READ = sorted({(right.group, right.resource) for right in CLUSTER_RIGHTS if right.verb == "watch"})
 CLUSTER_SCOPE = " at the cluster scope"
 RESOURCE = "resource.k8s.io"

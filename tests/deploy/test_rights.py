@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.cli.rights import cluster_rules, lease_rules
+from mooring.cli.rights import cluster_rules, lease_rules, pod_group_rules
 from tests.deploy import scenes
 from tests.deploy.conftest import NAME
 from tests.deploy.deployed import RBAC, Deployed, manifests, rights_of
@@ -48,7 +48,8 @@ def test_no_right_exceeds_those_of_kube_scheduler(deployed: Deployed) -> None:
         for rule in deployed.api.get("ClusterRole", name)["rules"]
     ]
     locking = deployed.api.get("Role", "system::leader-locking-kube-scheduler", "kube-system")
-    theirs = rights_of(found)
+    # Their role has the rights on pod groups if the server serves them.
+    theirs = rights_of([*found, *pod_group_rules()])
     assert [right for right in rights_of(cluster_rules()) if right not in theirs] == []
     on_leases = rights_of([*found, *locking["rules"]])
     assert [right for right in rights_of(lease_rules(NAME)) if right not in on_leases] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mooring.api.labels import EVERYTHING
 from mooring.cache import Cache
 from mooring.framework.features import FeatureGates
 from mooring.framework.pod_info import PodInfos
@@ -31,6 +32,8 @@ def columns(nodes) -> dict[str, list]:
         "floats": nodes.requested_floats("cpu").tolist(),
         "pods": nodes.pod_count.tolist(),
         "port": nodes.port_conflicts(("0.0.0.0", "TCP", 8080)).tolist(),
+        "matching": nodes.pods_matching(None, EVERYTHING).tolist(),
+        "elsewhere": nodes.pods_matching(frozenset({"other"}), EVERYTHING).tolist(),
         "infos": [sorted(info.pods) for info in nodes.infos()],
     }
 

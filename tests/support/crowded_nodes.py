@@ -19,8 +19,8 @@ leaderElection:
 {election}
 clientConnection:
   kubeconfig: {kubeconfig}
-  qps: 5000
-  burst: 5000
+  qps: {qps}
+  burst: {qps}
 """
 
 
@@ -50,16 +50,29 @@ class StartableScheduler:
     """A scheduler with a configuration and a log of its own, which may be started many times."""
 
     def __init__(
-        self, program: Path, folder: Path, name: str, kubeconfig: Path, **election: str
+        self,
+        program: Path,
+        folder: Path,
+        name: str,
+        kubeconfig: Path,
+        *,
+        flags: tuple[str, ...] = (),
+        **election: str,
     ) -> None:
         lines = "\n".join(f"  {key}: {value}" for key, value in election.items())
-        self._config = folder / f"{name}.yaml"
-        self._config.write_text(_CONFIG.format(election=lines, kubeconfig=kubeconfig))
+        self._folder = folder
+        self._name = name
+        self._election = lines
+        self._kubeconfig = kubeconfig
         self._log = folder / f"{name}.log"
         self._program = program
+        self._flags = flags
         self.process: Process
 
-    def start(self) -> None:
-        """Start a process."""
-        arguments = [f"--config={self._config}", "--secure-port=0", "--v=2"]
+    def start(self, *, qps: int = 5000) -> None:
+        """Start a process that sends so many requests in a second."""
+        config = self._folder / f"{self._name}.yaml"
+        text = _CONFIG.format(election=self._election, kubeconfig=self._kubeconfig, qps=qps)
+        config.write_text(text)
+        arguments = [f"--config={config}", "--secure-port=0", "--v=2", *self._flags]
         self.process = Process(self._program, arguments, self._log)

@@ -18,9 +18,14 @@ OPTION = "--mooring-cluster"
 
 
 @contextmanager
-def run_control_plane(folder: Path, release: str = build.REFERENCE) -> Iterator[ControlPlane]:
-    """Run an API server of a release of tools/testenv, and etcd, with their files in a folder."""
-    plane = ControlPlane(folder, locate("ETCD"), locate("KUBE_APISERVER", release))
+def run_control_plane(
+    folder: Path, release: str = build.REFERENCE, *, flags: tuple[str, ...] = ()
+) -> Iterator[ControlPlane]:
+    """Run an API server of a release of tools/testenv, and etcd, with their files in a folder.
+
+    `flags` are additional ones of the API server.
+    """
+    plane = ControlPlane(folder, locate("ETCD"), locate("KUBE_APISERVER", release), flags=flags)
     try:
         plane.start()
         yield plane
@@ -63,6 +68,17 @@ def private_control_plane(tmp_path: Path) -> Iterator[ControlPlane]:
     folder = tmp_path / "control-plane"
     folder.mkdir()
     with run_control_plane(folder) as plane:
+        yield plane
+
+
+@pytest.fixture(scope="module")
+def pod_group_control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """Yield an API server that serves pod groups, for the tests of a module."""
+    flags = (
+        "--feature-gates=GenericWorkload=true",
+        "--runtime-config=scheduling.k8s.io/v1beta1=true",
+    )
+    with run_control_plane(tmp_path_factory.mktemp("pod-groups"), flags=flags) as plane:
         yield plane
 
 

@@ -10,7 +10,7 @@ import pytest
 from mooring import Plugin, Status
 from mooring.errors import ConfigErrors
 from mooring.framework.decision import Outcome
-from mooring.testing import make_node, make_pod, run_cycle
+from mooring.testing import make_node, make_pod, make_pod_group, run_cycle
 
 
 class OnSsd(Plugin):
@@ -63,3 +63,59 @@ profiles:
         run_cycle(pod=pod, nodes=NODES, config=path)
     with pytest.raises(ValueError, match="names the scheduler default-scheduler"):
         run_cycle(pod=make_pod(), nodes=NODES, plugins=[OnSsd], config=path)
+
+
+# Pod groups.
+
+
+def members(count: int, **fields: Any) -> list[Any]:
+    return [make_pod(f"g-{index}", group="g", **fields) for index in range(count)]
+
+
+def test_a_pod_of_a_group_is_tried_with_the_others() -> None:
+    first, *others = members(3, cpu="2")
+    group = make_pod_group("g", min_count=3)
+    nodes = [make_node("a", cpu=4), make_node("b", cpu=2)]
+    decision = run_cycle(pod=first, pods=others, nodes=nodes, objects=[group])
+    assert decision.pod.name == "g-0"
+    assert decision.outcome is Outcome.SCHEDULED
+    decision = run_cycle(pod=first, pods=others, nodes=nodes[:1], objects=[group])
+    assert decision.outcome is Outcome.UNSCHEDULABLE
+    assert "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining" in decision.message
+
+
+def test_a_group_that_is_not_complete_waits() -> None:
+    (pod,) = members(1)
+    decision = run_cycle(pod=pod, nodes=NODES, objects=[make_pod_group("g", min_count=2)])
+    assert decision.outcome is Outcome.GATED
+    assert decision.pre_enqueue is not None
+    assert "minCount" in decision.pre_enqueue.message
+
+
+def test_a_gate_of_one_member_holds_the_group_back() -> None:
+    first, _ = members(2)
+    held = make_pod("g-1", group="g", gates=["example.com/wait"])
+    group = make_pod_group("g", min_count=2)
+    decision = run_cycle(pod=first, pods=[held], nodes=NODES, objects=[group])
+    assert decision.outcome is Outcome.GATED
+    assert decision.pre_enqueue is not None
+    assert "example.com/wait" in decision.pre_enqueue.message
+
+
+def test_all_pods_of_a_group_share_a_rack() -> None:
+    nodes = [make_node(name, cpu=2, rack=name[0]) for name in ("a1", "b1", "b2")]
+    group = make_pod_group("g", min_count=4, topology="rack")
+    decisions = run_cycle(pods=members(4, cpu="1"), nodes=nodes, objects=[group])
+    assert {decision.node_name for decision in decisions} == {"b1", "b2"}
+
+
+def test_pods_of_a_group_are_single_if_the_gate_is_off() -> None:
+    first, second = members(2, cpu="3")
+    group = make_pod_group("g", min_count=2)
+    decisions = run_cycle(
+        pods=[first, second],
+        nodes=[make_node("a", cpu=4)],
+        objects=[group],
+        features={"GenericWorkload": False},
+    )
+    assert [decision.node_name for decision in decisions] == ["a", ""]

@@ -3,7 +3,8 @@
 They are a subset of what the API server's own roles system:kube-scheduler and
 system:volume-scheduler allow, except for the Lease, whose name is fixed in those roles. Left out,
 because Mooring does not use them: `get` on resources for which list and watch are enough,
-leasecandidates, bindings (the old form of pods/binding), pods/finalizers, podgroups.
+leasecandidates, bindings (the old form of pods/binding), pods/finalizers. The API server's roles
+have the rights on pod groups only if it serves them; here they are always granted.
 
 A plugin of the scheduler-plugins family may read more; that is granted if the plugin is enabled.
 """
@@ -20,6 +21,8 @@ Rule = dict[str, Any]
 LEASES = "leases"
 #: The group of PodGroups and ElasticQuotas of the scheduler-plugins family.
 SCHEDULING_GROUP = "scheduling.x-k8s.io"
+#: The group of Kubernetes' own PodGroups.
+WORKLOAD_GROUP = "scheduling.k8s.io"
 
 _READ = ("list", "watch")
 
@@ -56,8 +59,18 @@ def cluster_rules() -> list[Rule]:
             ("create", "delete", "get", "list", "patch", "watch"),
         ),
         _rule("resource.k8s.io", ("resourceclaims/binding", "resourceclaims/status"), ("patch",)),
+        *pod_group_rules(),
         _rule("events.k8s.io", ("events",), ("create", "patch")),
         *_review_rules(),
+    ]
+
+
+def pod_group_rules() -> list[Rule]:
+    """Return the rules for pod groups, which a server serves with the gate GenericWorkload."""
+    return [
+        _rule(WORKLOAD_GROUP, ("compositepodgroups", "podgroups"), _READ),
+        # The condition PodGroupInitiallyScheduled.
+        _rule(WORKLOAD_GROUP, ("podgroups/status",), ("patch",)),
     ]
 
 
@@ -76,7 +89,7 @@ def plugin_rules() -> dict[str, list[Rule]]:
         "NodeResourceTopologyMatch": [
             _rule("topology.node.k8s.io", ("noderesourcetopologies",), _READ)
         ],
-        "PreemptionToleration": [_rule("scheduling.k8s.io", ("priorityclasses",), _READ)],
+        "PreemptionToleration": [_rule(WORKLOAD_GROUP, ("priorityclasses",), _READ)],
         "SySched": [_rule("security-profiles-operator.x-k8s.io", ("seccompprofiles",), _READ)],
         "TargetLoadPacking": [load],
         "TopologicalSort": [app_groups],

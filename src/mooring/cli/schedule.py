@@ -8,12 +8,13 @@ import logging
 import random
 import sys
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 import yaml
 from msgspec.structs import replace
 
-from mooring.api import KubeObject, Pod
+from mooring.api import KubeObject, Pod, scheduling_group_key
 from mooring.api.timestamps import parse_time
 from mooring.app.signals import ended_by_interrupt, run_until_done
 from mooring.cli.gate_flags import add_gate_flags, read_gates
@@ -24,6 +25,7 @@ from mooring.config import LoadResult, default_config, load_config
 from mooring.errors import ObjectError
 from mooring.explain.data import explanation_data
 from mooring.explain.examination import Examination
+from mooring.explain.group_explanation import group_data, group_text
 from mooring.explain.tables import table, wrap
 from mooring.explain.text import explanation_text
 from mooring.framework.features import FeatureGates
@@ -40,6 +42,7 @@ from mooring.offline.report import (
     report_data,
 )
 from mooring.registry import Registry, default_registry, load_plugins
+from mooring.scheduler.examined_group import ExaminedGroup
 
 #: Exit status with --fail-on-pending if a pod was not scheduled.
 NOT_ALL_SCHEDULED = 3
@@ -171,15 +174,18 @@ def _schedule_files(args: argparse.Namespace) -> int:
         if pod.spec.node_name:
             unplaced = replace(pod, spec=replace(pod.spec, node_name=""))
             others = [unplaced if one is pod else one for one in manifests.objects]
-            found = run_until_done(make_scheduler(others).explain(unplaced))
-            explained.append(Explained(pod, [found]))
+            explained.append(_explain_placed(make_scheduler(others), pod, unplaced))
         else:
             attempts = scheduler.examinations.setdefault(pod.metadata.uid, [])
-            explained.append(Explained(pod, attempts))
+            of_group: list[ExaminedGroup] = []
+            if scheduler.is_grouped(pod):
+                key = scheduling_group_key(pod)
+                of_group = scheduler.group_examinations.setdefault(key, of_group)
+            explained.append(Explained(pod, attempts, of_group))
     with ProgressLine() as line:
         outcomes = _schedule(scheduler, _progress_on(line) if line.is_wanted else None)
     report = make_report(scheduler, outcomes, not_tried)
-    explained = [one for one in explained if one.attempts]
+    explained = [one for one in explained if one.attempts or one.group_attempts]
     # Written in one call, so that a reader gets all of it or nothing.
     sys.stdout.write(_rendered(args.output, report, explained, args.nodes))
     if scheduler.has_raised or any(_tracebacks(found) for found in report.pods):
@@ -233,10 +239,20 @@ def _latest_time(objects: Iterable[KubeObject]) -> float:
 
 
 class Explained(msgspec.Struct, frozen=True):
-    """A pod of `--explain`, as the manifests have it, and its attempts."""
+    """A pod of `--explain`, as the manifests have it, and its attempts or those of its group."""
 
     pod: Pod
     attempts: Sequence[Examination]
+    group_attempts: Sequence[ExaminedGroup] = ()
+
+
+def _explain_placed(scheduler: ExplainingScheduler, pod: Pod, unplaced: Pod) -> Explained:
+    """Examine an attempt of a pod that has a node, as if it had none."""
+    if scheduler.is_grouped(pod):
+        attempts = run_until_done(scheduler.explain_in_group(unplaced))
+        if attempts:
+            return Explained(pod, (), attempts)
+    return Explained(pod, [run_until_done(scheduler.explain(unplaced))])
 
 
 def _find_pod(name: str, scheduler: ExplainingScheduler, not_tried: Sequence[Pod]) -> Pod:
@@ -268,14 +284,19 @@ def _rendered(
         return "".join(f"{line}\n" for line in _lines(report, explained, terminal_width(), nodes))
     data = report_data(report)
     if explained:
-        data["explain"] = [
-            {**explanation_data(one.attempts), "currentNode": one.pod.spec.node_name}
-            for one in explained
-        ]
+        data["explain"] = [_explained_data(one) for one in explained]
     if form == "json":
         return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
     text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=2**31)
     return text
+
+
+def _explained_data(one: Explained) -> dict[str, Any]:
+    place = {"currentNode": one.pod.spec.node_name}
+    if not one.group_attempts:
+        return {**explanation_data(one.attempts), **place}
+    name = {"namespace": one.pod.metadata.namespace, "name": one.pod.metadata.name}
+    return {**name, "podGroup": group_data(one.group_attempts), **place}
 
 
 def _lines(
@@ -294,7 +315,10 @@ def _lines(
     for one in explained:
         if node := one.pod.spec.node_name:
             lines += ["", f"{one.pod.key} is on {node}. If it had no node:"]
-        lines += ["", *explanation_text(one.attempts, width, nodes=nodes)]
+        if one.group_attempts:
+            lines += ["", *group_text(one.pod, one.group_attempts, width)]
+        else:
+            lines += ["", *explanation_text(one.attempts, width, nodes=nodes)]
     return [*lines, "", _summary(report)] if lines else [_summary(report)]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 
 from mooring.api import WorkloadPodGroup
@@ -58,25 +59,35 @@ def run_placement_generate(
     return found if status is None else status.by(step.name)
 
 
+class PlacementRanking(msgspec.Struct, frozen=True):
+    """The result of PlacementScore; arrays are in the order of the placements."""
+
+    #: By plugin, the scores times the plugin's weight.
+    scores: dict[str, Ints]
+    totals: Ints
+
+
 def run_placement_score(
     profile: Profile,
     state: CycleState,
     group: WorkloadPodGroup,
     assignments: Sequence[GroupAssignments],
-) -> Ints | Status:
-    """Return the weighted sum of the plugins' scores of each placement, or an error."""
+) -> PlacementRanking | Status:
+    """Return the weighted scores of each placement and their sum, or an error."""
     recorder = profile.recorder
     start = recorder.now()
     totals: Ints = np.zeros(len(assignments), dtype=np.int64)
+    weighted: dict[str, Ints] = {}
     failure: Status | None = None
     for step in profile.placement_score:
         scores = _score(step, state, group, assignments)
         if isinstance(scores, Status):
             failure = Status.error(_FAILED.format(step.name, scores.message))
             break
-        totals += scores * step.weight
+        weighted[step.name] = scores * step.weight
+        totals += weighted[step.name]
     recorder.point(PLACEMENT_SCORE, failure, start)
-    return totals if failure is None else failure
+    return PlacementRanking(weighted, totals) if failure is None else failure
 
 
 def _score(

@@ -64,7 +64,7 @@ class Reuse:
     """A cache of plugin answers by signature, for one profile. Owned by its cycle."""
 
     def __init__(self, profile: Profile) -> None:
-        self._signer = PodSigner(profile)
+        self.signer = PodSigner(profile)
         self._profile = profile
         #: In the order of use, the most recent last.
         self._remembered: dict[Hashable, Remembered] = {}
@@ -76,7 +76,7 @@ class Reuse:
         """
         recorder = self._profile.recorder
         start = recorder.now()
-        signature = self._signer.sign(state, pod)
+        signature = self.signer.sign(state, pod)
         recorder.point(SIGN, None, start)
         if signature is None:
             recorder.looked_up(False, recorder.now() - start)
@@ -221,6 +221,11 @@ class Remembered:
         self._scored = nodes.rows
         self._scored_at = nodes.generation
         return ranking
+
+    def raw_scores(self, plugin: str) -> Scores | None:
+        """Return what a Score plugin said of the feasible nodes; None if it has not signed."""
+        known = self._known.get(plugin)
+        return None if known is None else known.weighed.raw
 
     def _rank(
         self, state: CycleState, pod: Pod, nodes: Nodes, changed: list[int] | None

@@ -18,6 +18,7 @@ from mooring.cycle.extender_calls import (
 )
 from mooring.cycle.message import NO_NODES_AVAILABLE, fit_error
 from mooring.cycle.node_search import NodeSearch
+from mooring.cycle.placement_search import PlacementSearch, Trial
 from mooring.cycle.post_filter import run_post_filter
 from mooring.cycle.pre_filter import PreFilterResult, run_pre_filter
 from mooring.cycle.profile import Profile
@@ -193,6 +194,26 @@ class Cycle:
         decision.node_name = feasible.info(chosen).name
         decision.outcome = Outcome.SCHEDULED
         return decision
+
+    def search_placements(
+        self, profile: Profile, pods: Sequence[Pod], trials: Sequence[Trial], *, timed: bool
+    ) -> bool:
+        """Find nodes for the pods of a group in several placements at once.
+
+        Return False if these pods must be tried in one placement after another.
+        """
+        reuse = self._reuse.get(profile.name)
+        if reuse is None:
+            return False
+        sign = reuse.signer.sign
+        nodes, recall = self._snapshot(), self._recall
+        search = PlacementSearch(
+            profile, nodes, pods, trials, recall=recall, sign=sign, pick=self._pick, timed=timed
+        )
+        return search.run()
+
+    def _pick(self, nodes: Nodes, best: Rows) -> int:
+        return self._choose(nodes, best, self._random.getrandbits(32))
 
     def _recall(
         self,

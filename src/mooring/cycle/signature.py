@@ -44,6 +44,10 @@ class Signature:
             return self._fragments[plugin]
         return self._signer.fragment(plugin, self._pod)
 
+    def has(self, plugin: str) -> bool:
+        """Return whether a plugin has signed as a Filter plugin."""
+        return plugin in self._fragments
+
 
 class PodSigner:
     """The signer of pods for a profile's Filter and Score plugins."""

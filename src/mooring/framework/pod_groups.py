@@ -75,6 +75,20 @@ class PodGroups:
             return ()
         return self.placed(group.key)
 
+    def nodes_of_units(self) -> set[str]:
+        """Return the names of the nodes of pods that are not preempted one by one, each by its own
+        priority: their group is disrupted as a whole, or has another priority."""
+        found: set[str] = set()
+        for placed in self._placed.values():
+            first = next(iter(placed.values()))
+            whole, priority = bool(self.disrupted_with(first.pod)), self.priority_of(first)
+            found.update(
+                info.pod.spec.node_name
+                for info in placed.values()
+                if whole or info.priority != priority
+            )
+        return found
+
     # For the scheduler.
 
     def set_group(self, group: WorkloadPodGroup) -> None:

@@ -65,6 +65,8 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
     resizes_by_container: bool
     #: Whether a victim that exceeds one disruption budget leaves the further ones untouched.
     stops_at_exceeded_budget: bool
+    #: Whether victims are counted in metrics even if all of them are being deleted already.
+    counts_leaving_victims: bool
     #: Whether a capacity that is rounded up to a step is written in the step's format.
     rounds_in_format_of_step: bool
     #: Whether metrics have the names, help and stability of `observe/metrics_1_36.py`.
@@ -99,6 +101,7 @@ V1_36 = Release(
     needs_mount_options_declared=False,
     resizes_by_container=True,
     stops_at_exceeded_budget=False,
+    counts_leaving_victims=False,
     rounds_in_format_of_step=False,
     older_metrics=True,
     gang_scheduling_gate="GangScheduling",
@@ -124,6 +127,7 @@ V1_37 = Release(
     needs_mount_options_declared=True,
     resizes_by_container=False,
     stops_at_exceeded_budget=True,
+    counts_leaving_victims=True,
     rounds_in_format_of_step=True,
     older_metrics=False,
     gang_scheduling_gate="GenericWorkload",

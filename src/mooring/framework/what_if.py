@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from mooring.api.labels import Selector
 from mooring.framework.columns import MOST_NON_ZERO, MOST_REQUESTED
 from mooring.framework.node_classes import Kinds
 from mooring.framework.node_info import NodeInfo
@@ -86,8 +87,8 @@ class WhatIf(Nodes):
     """Some nodes of a snapshot with pods virtually added and removed.
 
     Columns that depend on pods are copied when first read and then follow each change. All others,
-    and the counters behind `pods_matching` and `terms`, are the snapshot's: a plugin that
-    precomputes from those implements `add_pod` and `remove_pod`.
+    and the counters behind `terms`, are the snapshot's: a plugin that precomputes from those
+    implements `add_pod` and `remove_pod`.
     """
 
     def __init__(self, nodes: Nodes, rows: Rows) -> None:
@@ -229,6 +230,25 @@ class WhatIf(Nodes):
         for position in touched:
             conflicts[position] = self.info(position).port_conflicts(port)
         return conflicts
+
+    def pods_matching(
+        self,
+        namespaces: frozenset[str] | None,
+        selector: Selector,
+        *,
+        terminating: bool = True,
+    ) -> npt.NDArray[np.int32]:
+        """Count, per node, the pods that a selector would match in some namespaces."""
+        counts = super().pods_matching(namespaces, selector, terminating=terminating)
+        touched = set(self._begin).union(*(change.positions.tolist() for change in self._changes))
+        for position in touched:
+            counts[position] = sum(
+                (namespaces is None or pod.metadata.namespace in namespaces)
+                and selector.matches(pod.metadata.labels)
+                and (terminating or not pod.is_terminating)
+                for pod in (info.pod for info in self.info(position).pods.values())
+            )
+        return counts
 
 
 def _at(position: int) -> Positions:

@@ -8,11 +8,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.api import Pod
+from mooring.api import Pod, WorkloadPodGroup, scheduling_group_key
 from mooring.explain.examination import Examination, ask_filters, examine
-from mooring.framework.decision import Decision
+from mooring.framework.decision import Decision, Outcome
 from mooring.offline.memory_scheduler import Attempt, MemoryScheduler
 from mooring.queue.queued_pod_info import QueuedPodInfo
+from mooring.scheduler.examined_group import ExaminedGroup
 
 
 class ExplainingScheduler(MemoryScheduler):
@@ -25,6 +26,22 @@ class ExplainingScheduler(MemoryScheduler):
         self.has_raised = False
         #: By uid, every attempt in order.
         self.examinations: dict[str, list[Examination]] = {uid: [] for uid in explained}
+        #: By "namespace/name" of a pod group, every attempt in order; set for those explained.
+        self.group_examinations: dict[str, list[ExaminedGroup]] = {}
+
+    def wants(self, group: WorkloadPodGroup) -> bool:
+        """Return whether the attempts of a group are explained."""
+        return group.key in self.group_examinations
+
+    def take(self, examined: ExaminedGroup) -> None:
+        """Keep what an attempt of a group has looked at."""
+        self.group_examinations[examined.group.key].append(examined)
+
+    async def explain_in_group(self, pod: Pod) -> list[ExaminedGroup]:
+        """Examine one attempt of a pod's group, and carry it out."""
+        found = self.group_examinations.setdefault(scheduling_group_key(pod), [])
+        await self.schedule_group_of(pod)
+        return found
 
     async def schedule_one(self, pod: Pod, info: QueuedPodInfo | None = None) -> Decision:
         """Try one pod through all points; keep the details only if it is explained."""
@@ -56,8 +73,9 @@ class ExplainingScheduler(MemoryScheduler):
         # Call the filters first, because a preemption in the cycle changes the cluster.
         answers = ask_filters(profile, self.cluster.nominator, pod, self.cluster.cache.nodes)
         attempt = await super().decide(pod, info)
-        found = examine(answers, attempt.decision, self.attempts[uid])
-        self.examinations[uid].append(found)
+        if not self.is_grouped(pod) or attempt.decision.outcome is Outcome.GATED:
+            found = examine(answers, attempt.decision, self.attempts[uid])
+            self.examinations[uid].append(found)
         return attempt
 
 

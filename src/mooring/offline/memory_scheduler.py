@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mooring.api import KubeObject, Pod, WorkloadPodGroup
+from mooring.api import KubeObject, Pod, WorkloadPodGroup, scheduling_group_key
 from mooring.binding.binding_cycle import BindingCycles
 from mooring.binding.binding_pods import BindingPods
 from mooring.config.load import LoadResult, default_config
@@ -43,6 +43,7 @@ from mooring.queue.pre_enqueue import PreEnqueue
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.registry import Registry, default_registry
+from mooring.scheduler.examined_group import ExaminedGroup
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.schedule_one import AttemptQueue, SchedulingAttempt, SchedulingAttempts
 from mooring.scheduler.schedule_one_pod_group import PodGroupAttempts
@@ -205,7 +206,15 @@ class MemoryScheduler:
                 clock=self.clock,
                 metrics=self.metrics,
                 failed=lambda info, failure: self._group_failures.append((info, failure)),
+                examiner=self,
             )
+
+    def wants(self, group: WorkloadPodGroup) -> bool:
+        """Return whether the attempts of a group are examined; a subclass may want that."""
+        return False
+
+    def take(self, examined: ExaminedGroup) -> None:
+        """Take what an attempt of a group has looked at."""
 
     def _events_of(self, profile: str) -> MemoryEvents:
         return self.events
@@ -273,6 +282,43 @@ class MemoryScheduler:
         await self._run_spawned_of(spawned, f"pod group {info.group.key}")
         await self.finish_waits()
         return decisions + [attempt.decision for attempt in bound]
+
+    def is_grouped(self, pod: Pod) -> bool:
+        """Return whether a pod is scheduled with its pod group."""
+        return self.pod_groups is not None and pod.spec.scheduling_group is not None
+
+    async def schedule_group_of(self, pod: Pod) -> Decision:
+        """Try a pod's group with all its pods that have no node; return the decision on the pod.
+
+        If PreEnqueue holds one of the pods back, the whole group waits.
+        """
+        assert self.pod_groups is not None
+        key, now = scheduling_group_key(pod), self.clock.now()
+        members = [
+            QueuedPodInfo(one, now, sequence)
+            for sequence, one in enumerate(self.cluster.pods.list())
+            if scheduling_group_key(one) == key
+            and not one.spec.node_name
+            and one.spec.scheduler_name in self.profiles
+        ]
+        for member in members:
+            self.pod_groups.set_pending(member.pod)
+        own = [member for member in members if member.uid == pod.metadata.uid]
+        for member in (*own, *members):
+            status = self._pre_enqueue.run(member)
+            if status is not None:
+                errors = (status,) if status.is_error else ()
+                profile = pod.spec.scheduler_name
+                return Decision(pod, profile, Outcome.GATED, pre_enqueue=status, errors=errors)
+        group = self.pod_groups.get(key)
+        assert group is not None, "GangScheduling holds the pods of an unknown group back"
+        info = QueuedPodGroupInfo(group, members[0], now, 0)
+        for member in members:
+            member.attempts = 1
+            info.add(member)
+        info.attempts = 1
+        decisions = await self.schedule_group(info)
+        return next(one for one in decisions if one.pod.metadata.uid == pod.metadata.uid)
 
     async def carry_out(self, attempt: Attempt) -> None:
         """Apply an attempt's decision to the cluster."""

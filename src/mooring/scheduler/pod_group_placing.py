@@ -4,13 +4,16 @@ Pods are assumed in the cache and reserved, so each sees those before it: the co
 change in place. Undoing forgets them again, the last one first, which changes the same rows back;
 the snapshot is never copied. If the group fits, the pods stay where they are and go on to Permit.
 
+Several placements are searched together if the pods allow it (`cycle/placement_search.py`), and
+only the one that is chosen is carried out; otherwise each is carried out and undone.
+
 # kube-scheduler: schedule_one_podgroup.go (podGroupSchedulingDefaultAlgorithm)
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -21,6 +24,7 @@ from mooring.binding.binding_points import run_reserve, run_unreserve
 from mooring.cache.cache import Cache
 from mooring.cycle.group_points import run_placement_feasible
 from mooring.cycle.placement_points import run_placement_generate, run_placement_score
+from mooring.cycle.placement_search import GROUP_UNSCHEDULABLE, Course, Trial
 from mooring.cycle.profile import Profile
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.nodes import Rows
@@ -38,12 +42,12 @@ from mooring.framework.what_if import one_row
 from mooring.observe.clock import Clock
 from mooring.observe.logs import vlog
 from mooring.queue.queued_pod_info import QueuedPodInfo
+from mooring.scheduler.examined_group import TriedPlacement, TriedPod
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
 
 log = logging.getLogger(__name__)
 
-GROUP_UNSCHEDULABLE = "pod group is unschedulable"
 NONE_AVAILABLE = "0/{} placements are available, first placement status: {}"
 OTHER_FAILED = "failed to schedule other pod from a pod group: {}"
 NOT_EVALUATED = "failed to evaluate placement feasibility: {}"
@@ -63,6 +67,8 @@ class MemberResult(msgspec.Struct):
     attempt: SchedulingAttempt | None = None
     #: Why it has found none.
     failure: Failure | None = None
+    #: The node that it has found.
+    node_name: str = ""
 
 
 class PodGroupPlacing:
@@ -80,8 +86,12 @@ class PodGroupPlacing:
         members: Sequence[QueuedPodInfo],
         timed: bool,
         refusals: Sequence[MemberRefusal] = (),
+        examine: bool = False,
     ) -> None:
-        """Prepare the placing of `members`; a trial gets the `refusals` of the attempt before."""
+        """Prepare the placing of `members`; a trial gets the `refusals` of the attempt before.
+
+        With `examine`, `tried` holds what became of each placement; the outcome is the same.
+        """
         self.group = group
         self.profile = profile
         #: The state that the group's points share.
@@ -91,6 +101,9 @@ class PodGroupPlacing:
         self.refusals: list[MemberRefusal] = list(refusals)
         #: One for each pod that was tried, in order.
         self.results: list[MemberResult] = []
+        #: The placements in the order in which they were generated, if they are examined.
+        self.tried: list[TriedPlacement] = []
+        self._examine = examine
         self._attempts = attempts
         self._cache = cache
         self._groups = groups
@@ -119,9 +132,12 @@ class PodGroupPlacing:
         If it fits, the pods are assumed; otherwise none is.
         """
         self.undo()
-        if not self._topology:
-            return await self._place_in(None)
+        self.tried.clear()
         nodes = self.profile.handle.snapshot
+        if not self._topology:
+            status = await self._place_in(None)
+            self._note("", len(nodes), status, is_only=True)
+            return status
         placements = run_placement_generate(self.profile, self.state, self.group, nodes)
         if isinstance(placements, Status):
             self.results = []
@@ -134,11 +150,100 @@ class PodGroupPlacing:
         return status
 
     async def _place_in_best(self, placements: Sequence[Placement]) -> Status | None:
+        """Place the group in the best of several placements."""
+        trials = self._search(placements)
+        if trials is None:
+            return await self._place_in_each(placements)
+        if self._examine:
+            await self._examine_trials(placements, trials)
+        fitting = [number for number, trial in enumerate(trials) if trial.course.status is None]
+        if not fitting:
+            # Carry out the first one, for what each pod is told.
+            status = await self._place_in(trials[0].rows)
+            if status is None or not status.is_rejected:
+                return status
+            return _none_available(len(placements), status)
+        found = {number: self._found(placements[number], trials[number]) for number in fitting}
+        chosen = self._choose(found)
+        if isinstance(chosen, Status):
+            self.results = []
+            return chosen
+        if await self._carry_out(trials[chosen]):
+            return None
+        return await self._place_in_each(placements)
+
+    def _search(self, placements: Sequence[Placement]) -> Sequence[Trial] | None:
+        """Search all placements together; None if these pods do not allow it."""
+        start = self._clock.now()
+        trials = [Trial(np.flatnonzero(one.mask), self._course()) for one in placements]
+        searched = self._attempts.search_placements(
+            self.profile, self.pods, trials, timed=self._timed
+        )
+        statuses = [trial.course.status for trial in trials]
+        if not searched or any(one is not None and one.is_error for one in statuses):
+            return None
+        seconds = (self._clock.now() - start) / len(trials)
+        for placement, status in zip(placements, statuses, strict=True):
+            self._observe(placement, status, seconds)
+        return trials
+
+    def _found(self, placement: Placement, trial: Trial) -> GroupAssignments:
+        nodes, info = self.profile.handle.snapshot, self.profile.handle.pod_info
+        pods = [
+            (info(member.pod), nodes.info(row).name)
+            for member, row in zip(self._members, trial.chosen, strict=False)
+            if row >= 0
+        ]
+        return GroupAssignments(placement.name, nodes.select(trial.rows), pods)
+
+    async def _carry_out(self, trial: Trial) -> bool:
+        """Place the pods on the nodes that a search found; return whether that succeeded."""
+        self.results = []
+        succeeded = False
+        try:
+            for member, row in zip(self._members, trial.chosen, strict=False):
+                rows = trial.rows if row < 0 else np.array([row], dtype=np.intp)
+                result = await self._try(member, rows)
+                self.results.append(result)
+                if row >= 0 and result.attempt is None:
+                    return False
+            succeeded = True
+        finally:
+            if not succeeded:
+                self.undo()
+        return succeeded
+
+    async def _examine_trials(
+        self, placements: Sequence[Placement], trials: Sequence[Trial]
+    ) -> None:
+        """Carry out every trial of a search and undo it, to know what each pod is told."""
+        for placement, trial in zip(placements, trials, strict=True):
+            await self._carry_out(trial)
+            self.undo()
+            self._note(placement.name, len(trial.rows), trial.course.status)
+
+    def _note(
+        self, name: str, num_nodes: int, status: Status | None, *, is_only: bool = False
+    ) -> None:
+        """Record what became of the pods in a placement, if that is examined."""
+        if self._examine:
+            pods = [
+                TriedPod(
+                    one.info.pod, one.node_name, "" if one.failure is None else one.failure.message
+                )
+                for one in self.results
+            ]
+            chosen = is_only and status is None
+            self.tried.append(TriedPlacement(name, num_nodes, pods, status, is_chosen=chosen))
+
+    async def _place_in_each(self, placements: Sequence[Placement]) -> Status | None:
         """Try the group in every placement; leave it placed in the best one."""
         nodes = self.profile.handle.snapshot
-        fitting: list[tuple[GroupAssignments, list[MemberResult]]] = []
+        self.tried.clear()
+        fitting: dict[int, GroupAssignments] = {}
+        results: dict[int, list[MemberResult]] = {}
         first: tuple[Status, list[MemberResult]] | None = None
-        for placement in placements:
+        for number, placement in enumerate(placements):
             rows = np.flatnonzero(placement.mask)
             status = await self._evaluate(placement, rows)
             if status is not None and status.is_error:
@@ -146,44 +251,59 @@ class PodGroupPlacing:
             if status is None:
                 pods = self.assignments
                 self.undo()
-                found = GroupAssignments(placement.name, nodes.select(rows), pods)
-                fitting.append((found, self.results))
+                fitting[number] = GroupAssignments(placement.name, nodes.select(rows), pods)
+                results[number] = self.results
             elif first is None:
                 first = status, self.results
         if not fitting:
             assert first is not None
             status, self.results = first
-            return Status.unschedulable(
-                GROUP_UNSCHEDULABLE, NONE_AVAILABLE.format(len(placements), _said(status))
-            )
-        chosen = self._choose([found for found, _ in fitting])
+            return _none_available(len(placements), status)
+        chosen = self._choose(fitting)
         if isinstance(chosen, Status):
             self.results = []
             return chosen
-        found, self.results = fitting[chosen]
-        return self._place_again(found)
+        self.results = results[chosen]
+        return self._place_again(fitting[chosen])
 
     async def _evaluate(self, placement: Placement, rows: Rows | None) -> Status | None:
         start = self._clock.now()
         status = await self._place_in(rows)
+        self._observe(placement, status, self._clock.now() - start)
+        size = len(placement.mask) if rows is None else len(rows)
+        self._note(placement.name, size, status, is_only=rows is None)
+        return status
+
+    def _observe(self, placement: Placement, status: Status | None, seconds: float) -> None:
+        """Record what became of a placement; errors are not results."""
         if status is None or status.is_rejected:
             result = _FEASIBLE if status is None else _INFEASIBLE
             metrics, profile = self._metrics, self.profile.name
             metrics.placement_evaluations[result, profile].inc()
-            seconds = self._clock.now() - start
             metrics.placement_evaluation_duration[result, profile].observe(seconds)
             vlog(log, 4, "Placement evaluated", placement=placement.name, result=result)
-        return status
 
-    def _choose(self, fitting: Sequence[GroupAssignments]) -> int | Status:
-        """Return the position of the best placement; of equals, a random one."""
+    def _choose(self, fitting: Mapping[int, GroupAssignments]) -> int | Status:
+        """Return the number of the best placement; of equals, a random one."""
+        numbers = list(fitting)
         if len(fitting) == 1:
-            return 0
-        totals = run_placement_score(self.profile, self.state, self.group, fitting)
-        if isinstance(totals, Status):
-            return totals
-        best: list[int] = np.flatnonzero(totals == totals.max()).tolist()
-        return self.profile.handle.random.choice(best)
+            chosen = numbers[0]
+        else:
+            found = list(fitting.values())
+            ranking = run_placement_score(self.profile, self.state, self.group, found)
+            if isinstance(ranking, Status):
+                return ranking
+            totals = ranking.totals
+            best: list[int] = np.flatnonzero(totals == totals.max()).tolist()
+            chosen = numbers[self.profile.handle.random.choice(best)]
+            if self._examine:
+                for position, number in enumerate(numbers):
+                    tried = self.tried[number]
+                    tried.total = int(totals[position])
+                    tried.scores = {name: int(x[position]) for name, x in ranking.scores.items()}
+        if self._examine:
+            self.tried[chosen].is_chosen = True
+        return chosen
 
     def _place_again(self, found: GroupAssignments) -> Status | None:
         """Assume and reserve pods again on the nodes that were found for them."""
@@ -210,9 +330,6 @@ class PodGroupPlacing:
         except BaseException:
             self.undo()
             raise
-        if status is None and not any(result.attempt for result in self.results):
-            # Enough pods of the group run already, and none of the others fits.
-            status = Status.unschedulable(GROUP_UNSCHEDULABLE)
         if status is not None:
             self.undo()
         return status
@@ -304,26 +421,20 @@ class PodGroupPlacing:
         ]
 
     async def _place(self, within: Rows | None) -> Status | None:
-        scheduled, remaining = len(self._groups.placed(self.group.key)), len(self._members)
-        status = self.feasible(scheduled, remaining)
-        if status is not None and status.is_rejected:
-            # Even if every pod found a node, they would be too few.
-            return Status.unschedulable(GROUP_UNSCHEDULABLE, *status.reasons)
-        if status is not None and not status.is_wait:
-            return status
+        course = self._course()
         for member in self._members:
+            if course.is_over:
+                break
             result = await self._try(member, within)
             self.results.append(result)
             if result.failure is not None and not result.failure.rejected:
                 return Status.error(OTHER_FAILED.format(result.failure.message))
-            remaining -= 1
-            scheduled += result.attempt is not None
-            status = self.feasible(scheduled, remaining)
-            if status is not None and not status.is_wait:
-                return status
-        if status is not None:
-            return Status.unschedulable(GROUP_UNSCHEDULABLE, *status.reasons)
-        return None
+            course.tried(fits=result.attempt is not None)
+        return course.end()
+
+    def _course(self) -> Course:
+        placed = len(self._groups.placed(self.group.key))
+        return Course(self.feasible, placed, len(self._members))
 
     def feasible(self, scheduled: int, remaining: int) -> Status | None:
         """Ask whether enough pods fit if so many have a node and so many are to be tried."""
@@ -349,7 +460,11 @@ class PodGroupPlacing:
         if status is not None:
             self._attempts.give_back(attempt, status)
             return MemberResult(member, start, failure=Failure.on_node(status))
-        return MemberResult(member, start, attempt)
+        return MemberResult(member, start, attempt, node_name=decision.node_name)
+
+
+def _none_available(count: int, status: Status) -> Status:
+    return Status.unschedulable(GROUP_UNSCHEDULABLE, NONE_AVAILABLE.format(count, _said(status)))
 
 
 def _said(status: Status) -> str:

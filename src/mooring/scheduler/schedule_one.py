@@ -26,6 +26,7 @@ from mooring.binding.binding_points import run_permit, run_reserve, run_unreserv
 from mooring.binding.status_writer import PodStatusWriter, StatusChange
 from mooring.cache.cache import Cache
 from mooring.cycle.message import NO_NODES_AVAILABLE, event_note
+from mooring.cycle.placement_search import Trial
 from mooring.cycle.profile import Profile
 from mooring.cycle.scheduling_cycle import Cycle
 from mooring.framework.cluster_events import ClusterEvent
@@ -216,6 +217,12 @@ class SchedulingAttempts:
         for fault in decision.errors:
             log_traceback(fault, pod)
         return decision
+
+    def search_placements(
+        self, profile: Profile, pods: Sequence[Pod], trials: Sequence[Trial], *, timed: bool
+    ) -> bool:
+        """Find nodes for the pods of a group in several placements (see `Cycle`)."""
+        return self._cycle.search_placements(profile, pods, trials, timed=timed)
 
     def reserve(self, attempt: SchedulingAttempt, decision: Decision) -> Failure | None:
         """Assume the pod on its node and run Reserve; return why the attempt failed, or None."""

@@ -18,6 +18,7 @@ from mooring.api import Condition, Pod, WorkloadPodGroup
 from mooring.binding.pod_group_status_writer import GroupStatusWriter
 from mooring.cache.cache import Cache
 from mooring.cycle.group_points import run_pod_group_post_filter
+from mooring.cycle.placement_search import GROUP_UNSCHEDULABLE
 from mooring.cycle.profile import Profile
 from mooring.errors import cut_text
 from mooring.framework.features import FeatureGates
@@ -31,8 +32,9 @@ from mooring.observe.metrics import Metrics
 from mooring.queue.pod_group_queue import GANG_SCHEDULING, GroupOutcome
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
+from mooring.scheduler.examined_group import ExaminedGroup, GroupExaminer
 from mooring.scheduler.failure import Failure
-from mooring.scheduler.pod_group_placing import GROUP_UNSCHEDULABLE, MemberResult, PodGroupPlacing
+from mooring.scheduler.pod_group_placing import MemberResult, PodGroupPlacing
 from mooring.scheduler.schedule_one import (
     SCHEDULER_ERROR,
     UNSCHEDULABLE,
@@ -79,10 +81,15 @@ class PodGroupAttempts:
         clock: Clock,
         metrics: Metrics,
         failed: Callable[[QueuedPodInfo, Failure], None] | None = None,
+        examiner: GroupExaminer | None = None,
     ) -> None:
-        """Prepare attempts; `failed` is called with every pod that found no node, and why."""
+        """Prepare attempts; `failed` is called with every pod that found no node, and why.
+
+        `examiner` may ask what the attempts look at.
+        """
         self._attempts = attempts
         self._failed = failed
+        self._examiner = examiner
         self._profiles = profiles
         self._cache = cache
         self._groups = groups
@@ -114,15 +121,18 @@ class PodGroupAttempts:
             self._end(info, GroupOutcome.SCHEDULED)
             return ()
         vlog(log, 3, "Attempting to schedule pod group", podGroup=group)
-        placing = self._placing(profile, group, members, timed)
+        examine = self._examiner is not None and self._examiner.wants(group)
+        placing = self._placing(profile, group, members, timed, examine=examine)
         status = await placing.place()
         self._metrics.pod_group_scheduling_algorithm_duration.observe(self._clock.now() - start)
         if status is None:
+            self._tell_examiner(info, placing, None)
             return self._scheduled(info, placing, start)
         nominations: NominatePods | None = None
         final = status
         if status.code is Code.UNSCHEDULABLE:
             nominations, final = await self._post_filter(placing, members, status, timed)
+        self._tell_examiner(info, placing, final)
         self._unscheduled(info, members, placing, status, final, nominations, start)
         return ()
 
@@ -133,6 +143,7 @@ class PodGroupAttempts:
         members: Sequence[QueuedPodInfo],
         timed: bool,
         refusals: Sequence[MemberRefusal] = (),
+        examine: bool = False,
     ) -> PodGroupPlacing:
         return PodGroupPlacing(
             self._attempts,
@@ -144,7 +155,16 @@ class PodGroupAttempts:
             members=members,
             timed=timed,
             refusals=refusals,
+            examine=examine,
         )
+
+    def _tell_examiner(
+        self, info: QueuedPodGroupInfo, placing: PodGroupPlacing, status: Status | None
+    ) -> None:
+        examiner, group = self._examiner, placing.group
+        if examiner is not None and examiner.wants(group):
+            pods, tried = placing.pods, placing.tried
+            examiner.take(ExaminedGroup(group, info.attempts, pods, status, tried))
 
     # Checks.
 
@@ -280,6 +300,10 @@ class PodGroupAttempts:
         for member in info.in_order():
             self._fail_member(member, Failure(message, rejected=False), now)
         group = self._groups.get(info.group.key)
+        if self._examiner is not None and self._examiner.wants(info.group):
+            pods = [member.pod for member in info.in_order()]
+            status = Status.error(message)
+            self._examiner.take(ExaminedGroup(info.group, info.attempts, pods, status, ()))
         if group is not None:
             self._tell(group, "False", SCHEDULER_ERROR, message)
         self._end(info, GroupOutcome.ERROR)

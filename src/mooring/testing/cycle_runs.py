@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, overload
 
-from mooring.api import KubeObject, Node, Pod
+from mooring.api import KubeObject, Node, Pod, WorkloadPodGroup
 from mooring.config import LoadResult, default_config, load_config, load_config_data
 from mooring.framework.decision import Decision
 from mooring.framework.features import FeatureGates
@@ -62,13 +62,17 @@ def run_cycle(
     node yet as `mooring schedule` does, and return the last decision on each in the order given.
     Without `config`, `plugins` run in addition to the built-in ones at every point they implement;
     with it, at the points where it enables them. Nothing waits: the clock is virtual.
+
+    A pod group among `objects` turns on the gates that it needs, unless `features` names them. A
+    pod of a group is tried with all pods of the group that have no node.
     """
     found = list(pods)
-    gates = FeatureGates(features)
+    others = list(objects)
+    gates = FeatureGates({**_gates_of(others), **(features or {})})
     chosen = list(plugins)
     registry = default_registry(chosen)
     scheduler = MemoryScheduler(
-        cluster_of(pod, nodes, found, objects),
+        cluster_of(pod, nodes, found, others),
         config=_load(config, registry, gates, chosen),
         registry=registry,
         features=gates,
@@ -84,10 +88,22 @@ def run_cycle(
 
 
 async def _schedule(scheduler: MemoryScheduler, pod: Pod) -> Decision:
-    decision = await scheduler.schedule_one(pod)
+    if scheduler.is_grouped(pod):
+        decision = await scheduler.schedule_group_of(pod)
+    else:
+        decision = await scheduler.schedule_one(pod)
     while await scheduler.expire_waits():
         pass
     return decision
+
+
+def _gates_of(objects: Iterable[KubeObject]) -> dict[str, bool]:
+    """Return the gates that pod groups among the objects need."""
+    groups = [one for one in objects if isinstance(one, WorkloadPodGroup)]
+    gates = {"GenericWorkload": True} if groups else {}
+    if any(group.topology_key for group in groups):
+        gates["TopologyAwareWorkloadScheduling"] = True
+    return gates
 
 
 def _load(

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import pytest
+
 from mooring import CycleState, NodeInfo, Plugin, PodInfo, Status
-from mooring.api import Pod
+from mooring.api import Pod, PodDisruptionBudget
 from mooring.errors import ApiError
 from mooring.framework.decision import Candidate, Decision, NodeStatuses
 from mooring.framework.preemption import PreemptionPolicy
 from mooring.offline.driving import drive
 from mooring.offline.memory_client import MemoryClient
 from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.testing import make_pod as make_labelled
 from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin
+from tests.plugins.clusters import make
 
 ONE_EACH = plugin(
     "OneEach",
@@ -153,3 +157,48 @@ def test_a_failed_removal_is_an_error() -> None:
     assert decision.post_filter is not None
     assert decision.post_filter.status.is_error
     assert "not today" in decision.post_filter.status.message
+
+
+def evaluations(scheduler: MemoryScheduler) -> dict[tuple[str, ...], int]:
+    """Return how often the search for victims ended with each result."""
+    series = scheduler.metrics.preemption_evaluation_duration
+    return {key: sum(one.counts) for key, one in series.items()}
+
+
+@pytest.mark.parametrize(
+    ("policy", "result"),
+    [
+        pytest.param(PreemptionPolicy, "Success", id="a node can be cleared"),
+        pytest.param(Strict, "Unschedulable", id="no node can be cleared"),
+        pytest.param(Broken, "Error", id="the search failed"),
+    ],
+)
+def test_the_search_for_victims_is_timed_with_its_result(
+    policy: type[PreemptionPolicy], result: str
+) -> None:
+    scheduler = scheduler_of(policy, *LOW)
+    new = make_pod("new", priority=10)
+    scheduler.cluster.add(new)
+    drive(scheduler.decide(new))
+    assert evaluations(scheduler) == {("pod", result): 1}
+
+
+def test_violations_of_budgets_are_counted() -> None:
+    budget = make(
+        PodDisruptionBudget,
+        "b",
+        "default",
+        spec={"selector": {"matchLabels": {"app": "db"}}},
+        status={"disruptionsAllowed": 0},
+    )
+    pods = [
+        make_labelled(f"low{number}", node=f"n{number}", labels={"app": "db"}, priority=1)
+        for number in (1, 2)
+    ]
+    objects = [*make_nodes("n1", "n2"), *pods, budget]
+    scheduler = make_scheduler([ONE_EACH, preempting(PreemptionPolicy)], objects)
+    new = make_pod("new", priority=10)
+    scheduler.cluster.add(new)
+    drive(scheduler.decide(new))
+    series = scheduler.metrics.preemption_pdb_violations
+    assert {key: one.value for key, one in series.items()} == {"pod": 1}

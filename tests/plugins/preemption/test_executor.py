@@ -7,9 +7,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mooring.api import Pod
 from mooring.errors import ApiError, LeaseExpiredError
+from mooring.framework.features import FeatureGates
+from mooring.framework.releases import parse_versions
 from mooring.informers.store import Store
 from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
@@ -33,6 +36,7 @@ class FakeHandle:
         self.pods: Store[Pod] = Store(VICTIMS)
         self.work: list[Any] = []
         self.metrics = Metrics()
+        self.features = FeatureGates()
         self.clock = VirtualClock()
         #: The uids of the pods on the node, in the snapshot after the writes.
         self.left = "12"
@@ -145,3 +149,46 @@ def test_a_preemption_is_counted_with_its_victims_and_result(
         result: 1
     }
     assert sum(metrics.preemption_goroutines_duration[result].counts) == 1
+    assert sum(metrics.preemption_execution_duration["pod", result].counts) == 1
+
+
+@pytest.mark.parametrize(
+    ("failures", "result"),
+    [
+        pytest.param({}, "success", id="carried out"),
+        pytest.param({"delete_last": FAULT}, "error", id="the server failed"),
+    ],
+)
+def test_a_preemption_within_the_cycle_is_timed_too(
+    failures: dict[str, ApiError], result: str
+) -> None:
+    handle = FakeHandle(**failures)
+    executor = Executor("DefaultPreemption", handle)
+    run = executor.run(PREEMPTOR, "node", VICTIMS)
+    if failures:
+        with pytest.raises(ApiError):
+            asyncio.run(run)
+    else:
+        asyncio.run(run)
+    counts = {
+        key: sum(series.counts)
+        for key, series in handle.metrics.preemption_execution_duration.items()
+    }
+    assert counts == {("pod", result): 1}
+
+
+@pytest.mark.parametrize(("release", "counted"), [("1.36", 0), ("1.37", 1)])
+def test_victims_that_are_leaving_already_are_counted_as_in_the_release(
+    release: str, counted: int
+) -> None:
+    handle = FakeHandle()
+    handle.features = FeatureGates(version=parse_versions([release]))
+    leaving = [
+        replace(pod, metadata=replace(pod.metadata, deletion_timestamp="2026-01-01T00:00:00Z"))
+        for pod in VICTIMS
+    ]
+    executor = Executor("DefaultPreemption", handle)
+    executor.start(PREEMPTOR, "node", leaving)
+    assert handle.work == []
+    assert not executor.is_preempting("3")
+    assert sum(handle.metrics.preemption_victims.counts) == counted

@@ -9,7 +9,8 @@ potential victim is put back on every node, the Filter plugins run once for all 
 the number of rounds is the largest number of potential victims on one node. That is only possible
 if priorities alone decide and no plugin keeps counts across nodes (spreading, affinity), because
 removing pods from one node would change the answer for another. Otherwise each node is processed by
-itself, with its own clone of the cycle state.
+itself, with its own clone of the cycle state. Nodes with pods that are preempted as a group are
+processed by `unit_trials`.
 
 # kube-scheduler: plugins/defaultpreemption/default_preemption.go (SelectVictimsOnNode),
 # framework/preemption/preemption.go (DryRunPreemption)
@@ -25,6 +26,7 @@ import numpy.typing as npt
 from mooring.api import Pod
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Rows
+from mooring.framework.pod_groups import has_pod_groups
 from mooring.framework.pod_info import PodInfo
 from mooring.framework.preemption import PreemptionPolicy
 from mooring.framework.state import CycleState
@@ -39,6 +41,7 @@ from mooring.plugins.preemption.importance import (
     started,
 )
 from mooring.plugins.preemption.trials import DryRunResult, RememberedTrials
+from mooring.plugins.preemption.unit_trials import UnitTrials
 
 #: Fewest nodes tried at a time: running the filters on one node costs as much as on this many.
 _SMALLEST_CHUNK = 32
@@ -92,6 +95,9 @@ class DryRun:
         self._priority = handle.pod_info(pod).priority
         self._snapshot = handle.snapshot
         self._names = handle.snapshot.names
+        self._units: UnitTrials | None = None
+        if policy.by_priority_alone and has_pod_groups(handle.features):
+            self._units = UnitTrials(handle, state, pod, budgets, policy)
 
     def run(self, rows: Rows, wanted: int) -> Iterator[Sequence[DryRunResult]]:
         """Yield the trials of the rows in order, in chunks.
@@ -101,7 +107,7 @@ class DryRun:
         """
         if not self._policy.by_priority_alone or self._handle.precomputes(self._state):
             for row in rows.tolist():
-                yield (self._try_one(row),)
+                yield (self._try_units(row) or self._try_one(row),)
             return
         if self._remembered is not None:
             self._remembered.follow(self._snapshot, self._handle.nominator)
@@ -115,6 +121,19 @@ class DryRun:
 
     def _recall(self, rows: Rows) -> Sequence[DryRunResult]:
         """Return the trial of each row; only rows without a valid cached trial are tried."""
+        by_units = {row: trial for row in rows.tolist() if (trial := self._try_units(row))}
+        if by_units:
+            alone = np.array([row for row in rows.tolist() if row not in by_units], dtype=np.intp)
+            by_units.update((trial.row, trial) for trial in self._recall_alone(alone))
+            return [by_units[row] for row in rows.tolist()]
+        return self._recall_alone(rows)
+
+    def _try_units(self, row: int) -> DryRunResult | None:
+        """Return the trial of a node with pods that are preempted as a group; None for others."""
+        units = self._units
+        return None if units is None or row not in units.rows else units.try_node(row)
+
+    def _recall_alone(self, rows: Rows) -> Sequence[DryRunResult]:
         remembered, nodes = self._remembered, self._snapshot
         if remembered is None:
             return list(self._try_many(rows))

@@ -33,6 +33,9 @@ log = logging.getLogger(__name__)
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_CANDIDATE = "no candidate node for preemption"
 
+#: Value of the label "preemptor" in metrics.
+OF_POD = "pod"
+
 NO_CANDIDATE_FOUND = "No preemption candidate is found; preemption is not helpful for scheduling"
 WILL_NOT_HELP = "Preemption will not help schedule pod on any node"
 DETERMINED = "the target node for the preemption is determined"
@@ -94,6 +97,21 @@ class Evaluator:
         self, state: CycleState, pod: Pod, statuses: NodeStatuses
     ) -> Nominate | Status:
         pod = self._handle.lister(Pod).get(pod.metadata.name, pod.metadata.namespace) or pod
+        now = self._handle.clock.now
+        start = now()
+        found = await self._evaluate(state, pod, statuses)
+        answer = found.status if isinstance(found, Nominate) else found
+        code = answer.code if isinstance(answer, Status) else Code.SUCCESS
+        durations = self._handle.metrics.preemption_evaluation_duration
+        durations[OF_POD, code.label].observe(now() - start)
+        if isinstance(found, Nominate | Status):
+            return found
+        return await self._clear_cheapest(pod, found)
+
+    async def _evaluate(
+        self, state: CycleState, pod: Pod, statuses: NodeStatuses
+    ) -> Sequence[DryRunResult] | Nominate | Status:
+        """Return the nodes that could be cleared, or why there are none."""
         reason = self._policy.ineligible(state, pod, statuses)
         if reason:
             return Status.unschedulable(self._text(reason))
@@ -109,11 +127,9 @@ class Evaluator:
                 return self._policy.failed(faults)
             return Nominate("", Status.unschedulable(self._text(_outcome(statuses, tried))))
         left = await self._ask_extenders(pod, found)
-        if isinstance(left, Status):
+        if isinstance(left, Status) or left:
             return left
-        if not left:
-            return Status.unschedulable(self._text(NO_CANDIDATE))
-        return await self._clear_cheapest(pod, left)
+        return Status.unschedulable(self._text(NO_CANDIDATE))
 
     def _text(self, message: str) -> str:
         return self._policy.prefix + message
@@ -239,14 +255,18 @@ class Evaluator:
         chosen = self._handle.random.choice(best)
         vlog(log, 2, DETERMINED, node=chosen.node_name, pod=pod)
         victims = tuple(info.pod for info in chosen.victims())
-        failure = await self._carry_out(pod, chosen.node_name, victims)
+        failure = await self._carry_out(pod, chosen.node_name, victims, chosen.violations)
         if failure is not None:
             return failure
         candidates = Candidates(found, cheapest)
         return Nominate(chosen.node_name, victims=victims, candidates=candidates)
 
-    async def _carry_out(self, pod: Pod, node_name: str, victims: Sequence[Pod]) -> Status | None:
+    async def _carry_out(
+        self, pod: Pod, node_name: str, victims: Sequence[Pod], violations: int
+    ) -> Status | None:
         """Remove the victims, now or beside the scheduling loop; return the error."""
+        if violations:
+            self._handle.metrics.preemption_pdb_violations[OF_POD].inc(violations)
         beside = self._policy.beside_cycle
         if beside and self._handle.features.enabled("SchedulerAsyncPreemption"):
             self._executor.start(pod, node_name, victims)

@@ -117,8 +117,9 @@ class Executor:
 
     def _start(self, preemptor: _Preemptor, victims: Sequence[Pod]) -> None:
         leaving = [pod for pod in victims if pod.metadata.deletion_timestamp is None]
-        if leaving:
+        if leaving or self._handle.features.release.counts_leaving_victims:
             self._observe(preemptor, victims)
+        if leaving:
             self._preempting[preemptor.uid] = None
             self._handle.spawn(self._run_beside(preemptor, leaving), preemptor.pods[0])
             vlog(
@@ -194,9 +195,16 @@ class Executor:
 
     async def _run(self, preemptor: _Preemptor, victims: Sequence[Pod]) -> None:
         self._observe(preemptor, victims)
-        for victim in victims:
-            if victim.metadata.deletion_timestamp is None:
-                await self._preempt(preemptor, victim)
+        now = self._handle.clock.now
+        start, result = now(), ERROR
+        try:
+            for victim in victims:
+                if victim.metadata.deletion_timestamp is None:
+                    await self._preempt(preemptor, victim)
+            result = SUCCESS
+        finally:
+            durations = self._handle.metrics.preemption_execution_duration
+            durations[preemptor.kind, result].observe(now() - start)
         await self._clear_lower_nominations(preemptor)
 
     async def _clear_lower_nominations(self, preemptor: _Preemptor) -> None:

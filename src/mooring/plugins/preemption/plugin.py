@@ -45,9 +45,10 @@ class PriorityPolicy(PreemptionPolicy):
 
     def is_being_cleared(self, state: CycleState, pod: Pod, node: NodeInfo) -> bool:
         """Return whether the node has pods of lower priority that a preemption removes."""
-        priority = pod.priority
+        priority, groups = pod.priority, self.handle.pod_groups
         return any(
-            other.priority < priority and is_preempted(other.pod) for other in node.pods.values()
+            is_preempted(other.pod) and groups.priority_of(other) < priority
+            for other in node.pods.values()
         )
 
     def no_victims(self, pod: Pod, node_name: str) -> Status:
