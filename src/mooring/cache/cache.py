@@ -8,7 +8,7 @@ cycle sees it there. Later the informer confirms the pod or, after a failure, it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -116,6 +116,15 @@ class Cache:
             rows = self._columns.rows
             self._order = np.array([rows[name] for name in self._tree.names()], dtype=np.intp)
         return self._order
+
+    def arrange_nodes(self, zones: Iterable[Sequence[str]]) -> None:
+        """Set the order in which a search goes through the nodes: names by zone.
+
+        For a cache that is built from a record of another one: the order of a tree depends on its
+        history.
+        """
+        self._tree.arrange(zones)
+        self._order = None
 
     # Pods.
 
