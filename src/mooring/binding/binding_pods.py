@@ -27,7 +27,8 @@ class PermitWait:
         #: Success, or the reason why the pod was rejected; None while it waits.
         self.outcome: Status | None = None
         self._waits = dict(waits)
-        self._since = now
+        #: When the wait began.
+        self.since = now
         self._when_done: Callable[[], object] | None = None
 
     def when_done(self, call: Callable[[], object]) -> None:
@@ -39,6 +40,11 @@ class PermitWait:
     def pending_plugins(self) -> Sequence[str]:
         """Return the plugins that have not yet allowed the pod."""
         return tuple(self._waits)
+
+    @property
+    def waits(self) -> Mapping[str, float]:
+        """The plugins that have not yet allowed the pod, with their timeouts in seconds."""
+        return self._waits
 
     def allow(self, plugin: str) -> None:
         """Allow the pod for one plugin; the wait ends when the last plugin allows it."""
@@ -57,7 +63,7 @@ class PermitWait:
     @property
     def deadline(self) -> float:
         """The time of the first timeout among the plugins."""
-        return self._since + min(self._waits.values())
+        return self.since + min(self._waits.values())
 
     def expire(self, now: float) -> None:
         """Reject the pod if the timeout of a plugin is over."""
@@ -114,7 +120,7 @@ class BindingPods:
         """Remove a pod that no longer waits."""
         self._waiting.pop(uid, None)
 
-    def waiting(self) -> Iterable[WaitingPod]:
+    def waiting(self) -> Iterable[PermitWait]:
         """Return the pods that wait at Permit."""
         return tuple(self._waiting.values())
 

@@ -126,6 +126,10 @@ class Cache:
         self._tree.arrange(zones)
         self._order = None
 
+    def node_zones(self) -> list[list[str]]:
+        """Return the names of the nodes by zone, from which `node_order` follows."""
+        return self._tree.zones()
+
     # Pods.
 
     def add_pod(self, pod: Pod) -> None:

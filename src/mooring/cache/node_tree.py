@@ -55,6 +55,10 @@ class NodeTree:
         """Put the nodes into another order: by zone, each zone with the names of all its nodes."""
         self._zones = {self._zone_of[names[0]]: dict.fromkeys(names) for names in zones}
 
+    def zones(self) -> list[list[str]]:
+        """Return the names of each zone, in the order in which they were added."""
+        return [list(names) for names in self._zones.values()]
+
     def names(self) -> list[str]:
         """Return all names, one of each zone in turn."""
         order: list[str] = []

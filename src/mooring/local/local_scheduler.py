@@ -19,6 +19,8 @@ from mooring.app.watchdog import LoopWatchdog
 from mooring.client.client import Client
 from mooring.config import LoadResult, default_config, load_config
 from mooring.config.defaults import SCHEDULER_NAME
+from mooring.explain.journal.journal import SchedulingJournal
+from mooring.explain.journal.journal_folder import JournalFolder
 from mooring.extenders.extenders import with_extenders
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
@@ -98,25 +100,41 @@ def _with_default_scheduler(
 class LocalScheduler:
     """A scheduler in the process of its API server."""
 
-    def __init__(self, api: Api, plan: Plan, clock: Clock) -> None:
+    def __init__(
+        self, api: Api, plan: Plan, clock: Clock, journal: JournalFolder | None = None
+    ) -> None:
+        """Make a scheduler for a plan; with `journal`, it and those that replace it write one."""
         self._clock = clock
+        self._journal_folder = journal
         self._client = Client(LocalTransport(api, USER, user_agent=_AGENT), clock=clock)
-        self._running = self._make(plan)
+        self._running, self._journal = self._make(plan)
         #: Names a plugin that blocks the loop, from another thread.
         self._watchdog = LoopWatchdog()
         self._side = SideLoop("watchdog")
         self._turning: asyncio.Task[None] | None = None
 
-    def _make(self, plan: Plan) -> RunningScheduler:
-        return RunningScheduler(
+    def _make(self, plan: Plan) -> tuple[RunningScheduler, SchedulingJournal | None]:
+        metrics = make_metrics(plan.features)
+        journal = None
+        if self._journal_folder is not None:
+            journal = self._journal_folder.begin(
+                plan.config,
+                registry=plan.registry,
+                features=plan.features,
+                clock=self._clock,
+                metrics=metrics,
+            )
+        running = RunningScheduler(
             plan.config,
             client=self._client,
             event_client=self._client,
             registry=plan.registry,
             features=plan.features,
             clock=self._clock,
-            metrics=make_metrics(plan.features),
+            metrics=metrics,
+            taps=() if journal is None else (journal,),
         )
+        return running, journal
 
     async def start(self) -> None:
         """Start the scheduler, and wait until its informers have synced.
@@ -124,6 +142,8 @@ class LocalScheduler:
         A resource that a plugin watches may not exist yet, such as a custom resource without a
         definition. Then this returns after a few seconds, and scheduling begins once it exists.
         """
+        if self._journal_folder is not None and self._journal is not None:
+            self._journal_folder.follow(self._journal, self._running)
         self._running.start()
         self._watchdog.attach(asyncio.get_running_loop(), self._running.scheduler)
         if not self._side.is_running:
@@ -152,9 +172,9 @@ class LocalScheduler:
 
         No pod is lost: the new scheduler reads the pending pods from the API server.
         """
-        fresh = self._make(plan)
+        fresh, journal = self._make(plan)
         await self._end()
-        self._running = fresh
+        self._running, self._journal = fresh, journal
         await self.start()
 
     async def close(self) -> None:
@@ -170,3 +190,5 @@ class LocalScheduler:
             await asyncio.gather(self._turning, return_exceptions=True)
             self._turning = None
         await self._running.close()
+        if self._journal_folder is not None:
+            await self._journal_folder.end()

@@ -29,6 +29,9 @@ from mooring.explain.attempt_record import AttemptRecord
 #: The version of the format; readers refuse newer ones.
 FORMAT = 1
 
+#: The kind of finished pods, which have a store of their own (`api.FinishedPod`).
+FINISHED_PODS = "FinishedPod"
+
 
 class JournalEntry(msgspec.Struct, frozen=True, array_like=True, gc=False, omit_defaults=True):
     """The common part of all entries."""
@@ -67,13 +70,15 @@ class SegmentHead(JournalEntry, frozen=True, tag="head", kw_only=True, gc=False)
     run: str
     #: The number of the segment in the folder; it grows by one from segment to segment.
     number: int
-    #: Whether the run began with this segment, before any object was read.
+    #: Whether the run began with this segment.
     first: bool
     #: The release of Kubernetes that is emulated, such as "1.37".
     release: str = ""
     #: The effective configuration (`config.to_v1`), without keys and tokens.
     config: Any = None
-    #: Every feature gate of the release, and whether it is on.
+    #: The oldest release that it must be compatible with.
+    min_compatibility: str = ""
+    #: The feature gates that were set; the others have their defaults.
     gates: dict[str, bool] = {}
     plugins: tuple[RecordedPlugin, ...] = ()
     #: Seconds after which a pod leaves the unschedulable pods.
@@ -101,7 +106,7 @@ class CheckpointBegins(JournalEntry, frozen=True, tag="checkpoint", gc=False):
 class CheckpointObject(JournalEntry, frozen=True, tag="object", gc=False):
     """An object of the informers' stores."""
 
-    #: "plural.version.group"; FinishedPod objects have the kind "pods.v1.#finished".
+    #: "plural.version.group", or FINISHED_PODS.
     kind: str
     object: msgspec.Raw
 
@@ -145,13 +150,14 @@ class Change(JournalEntry, frozen=True, tag="change", gc=False):
 class Fetched(JournalEntry, frozen=True, tag="fetched", gc=False):
     """The answer to a request of a plugin to a server, which may change the plugin's state."""
 
-    #: "GET URL" of `handle.http`, or "list KIND NAMESPACE" and "get KIND NAMESPACE/NAME" of
-    #: `handle.client`.
+    #: "GET URL" of `handle.http`, or verb, kind, and namespace and name of `handle.client`, such as
+    #: "patch resourceclaims.v1.resource.k8s.io shop/gpu".
     request: str
-    #: The HTTP status; 0 if there was no answer.
+    #: The HTTP status of `handle.http`; otherwise 0.
     status: int
-    #: The body as text, or the objects as JSON.
+    #: The response as text, the object as JSON, or the objects of a list as a JSON array.
     body: str = ""
+    #: Why there is no answer; "" if there is one.
     error: str = ""
 
 
