@@ -35,6 +35,7 @@ from mooring.explain.journal.entries import (
     Change,
     ExtenderAnswer,
     Failed,
+    GaveBack,
     RecordedStatus,
 )
 from mooring.framework.decision import Decision, Outcome
@@ -133,6 +134,8 @@ class ReplayEngine:
         self._current: dict[str, SchedulingAttempt] = {}
         #: Attempts whose wait at Permit has ended, and whose PreBind has not run.
         self._permitted: list[SchedulingAttempt] = []
+        #: The uids of reserved pods for which Permit has run.
+        self._passed_permit: set[str] = set()
 
     # The state.
 
@@ -245,6 +248,7 @@ class ReplayEngine:
         attempt = self._current.get(uid)
         if attempt is None or attempt.assumed is None:
             return
+        self._passed_permit.add(uid)
         assumed = attempt.assumed
         waits, status = run_permit(attempt.profile, attempt.state, assumed.pod, assumed.node_name)
         attempt.state.end_cycle()
@@ -269,20 +273,35 @@ class ReplayEngine:
             run_pre_bind_pre_flights(*placement)
         _run_dropping(run_pre_bind(*placement))
 
-    def give_back(self, time: float, uid: str, status: RecordedStatus | None) -> None:
-        """Run Unreserve and forget a pod that lost its node."""
-        self.set_time(time)
+    def give_back(self, entry: GaveBack) -> None:
+        """Run Unreserve and forget a pod that lost its node.
+
+        If it was refused at Reserve or Permit, which leaves no other entry, that comes first:
+        plugins keep state there.
+        """
+        self.set_time(entry.time)
+        uid, cache = entry.uid, self.scheduler.cache
         attempt = self._current.get(uid)
-        if attempt is not None and attempt.assumed is not None:
-            self.attempts.give_back(attempt, to_status(status))
+        if attempt is None:
+            if cache.is_assumed(uid):
+                cache.forget_pod(uid)
+            return
+        if attempt.assumed is None:
+            if cache.pod(uid) is not None:
+                return
+            self.reserve(entry.time, uid, entry.node)
+        elif uid not in self._passed_permit:
+            self.permit(entry.time, uid)
+        self._passed_permit.discard(uid)
+        if attempt.assumed is not None:
+            self.attempts.give_back(attempt, to_status(entry.status))
             attempt.assumed = None
-        elif self.scheduler.cache.is_assumed(uid):
-            self.scheduler.cache.forget_pod(uid)
 
     def bound(self, time: float, uid: str) -> None:
         """Run PostBind of a pod that was bound."""
         self.set_time(time)
         attempt = self._current.pop(uid, None)
+        self._passed_permit.discard(uid)
         if attempt is None or attempt.assumed is None:
             return
         self.scheduler.on_the_way.remove_waiting(uid)
@@ -316,6 +335,7 @@ class ReplayEngine:
     def adopt(self, attempt: SchedulingAttempt) -> None:
         """Take over an attempt that has passed Permit on its recorded node."""
         self._current[attempt.info.uid] = attempt
+        self._passed_permit.add(attempt.info.uid)
         wait = None if attempt.assumed is None else attempt.assumed.wait
         if wait is None:
             self._permitted.append(attempt)

@@ -10,11 +10,8 @@ import msgspec
 from mooring.api import CustomResource, FinishedPod, KubeObject
 from mooring.api.kinds import decode_as, decode_raw
 from mooring.client.resources import KindLike, Resource, find_resource
-from mooring.explain.journal.entries import Change, CheckpointObject
+from mooring.explain.journal.entries import FINISHED_PODS, Change, CheckpointObject
 from mooring.informers.store import EventHandler, Store
-
-#: The kind of pods that have succeeded or failed, in a journal.
-FINISHED_PODS = "pods.v1.#finished"
 
 
 def recorded_object(entry: Change | CheckpointObject) -> Any:

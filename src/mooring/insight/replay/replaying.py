@@ -101,7 +101,7 @@ class Replay:
                     one.engine.permit(step.time, step.uid)
             case GaveBack():
                 for one in self._engines:
-                    one.engine.give_back(step.time, step.uid, step.status)
+                    one.engine.give_back(step)
             case Bound():
                 for one in self._engines:
                     one.engine.bound(step.time, step.uid)

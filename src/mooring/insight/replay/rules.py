@@ -39,20 +39,17 @@ class ReplayRules(msgspec.Struct, frozen=True):
 def recorded_gates(head: SegmentHead) -> FeatureGates:
     """Return the feature gates of a journal; raise JournalError if this version lacks one."""
     try:
-        version = parse_versions([head.release] if head.release else [])
-        known = FeatureGates({}, version)
-        # Gates that have their default need not be set, and locked ones cannot be.
-        settings = {
-            name: on
-            for name, on in head.gates.items()
-            if name not in known.features or known.enabled(name) != on
-        }
-        return FeatureGates(settings, version)
+        version = parse_versions(*([text] if text else [] for text in _versions(head)))
+        return FeatureGates(head.gates, version)
     except ConfigError as error:
         raise JournalError(
             f"the journal's feature gates are not those of this version ({error}): replay it with "
             f"Mooring {head.mooring}, which wrote it"
         ) from error
+
+
+def _versions(head: SegmentHead) -> tuple[str, str]:
+    return head.release, head.min_compatibility
 
 
 def recorded_rules(head: SegmentHead, plugins: Iterable[type[Plugin]] = ()) -> ReplayRules:
