@@ -227,6 +227,8 @@ class AttemptEnds(JournalEntry, frozen=True, tag="decided", gc=False):
     #: The largest total, and how many nodes have it.
     top: int = 0
     best: int = 0
+    #: The weighted points of the chosen node by plugin; empty if nothing was scored.
+    points: dict[str, int] = {}
 
 
 class Reserved(JournalEntry, frozen=True, tag="reserved", gc=False):
