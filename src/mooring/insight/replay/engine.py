@@ -39,6 +39,7 @@ from mooring.explain.journal.entries import (
     RecordedStatus,
 )
 from mooring.framework.decision import Decision, Outcome
+from mooring.framework.nodes import Rows
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.release_metrics import make_metrics
 from mooring.framework.state import CycleState
@@ -180,43 +181,58 @@ class ReplayEngine:
         info.attempts = entry.attempt
         attempt = SchedulingAttempt(info, profile, CycleState(), entry.time)
         self._current[entry.uid] = attempt
-        return self._run(entry, attempt, examine=False, post_filter=entry.post_filter)
+        self._set_start(entry)
+        return self._drive(
+            pod,
+            self.attempts.decide(
+                info,
+                attempt.state,
+                entry.time,
+                post_filter=entry.post_filter,
+                within=_within(entry),
+            ),
+        )
 
-    def examine(self, entry: AttemptBegins, pod: Pod) -> Decision:
-        """Decide the attempt that began with all nodes filtered and scored, and no PostFilter."""
-        profile = self.scheduler.profiles.get(pod.spec.scheduler_name)
-        if profile is None:
+    def examine(self, entry: AttemptBegins, pod: Pod, *, post_filter: bool = False) -> Decision:
+        """Decide the attempt that began with all nodes filtered and scored.
+
+        This changes nothing, unless PostFilter runs.
+        """
+        if pod.spec.scheduler_name not in self.scheduler.profiles:
             return self._unserved(pod)
-        info = QueuedPodInfo(pod, entry.time, 0)
-        attempt = SchedulingAttempt(info, profile, CycleState(), entry.time)
-        return self._run(entry, attempt, examine=True, post_filter=False)
+        search = self.scheduler.cycle.search
+        before = self.random.state, search.next_start_node_index
+        self._set_start(entry)
+        try:
+            return self._drive(
+                pod,
+                self.scheduler.cycle.run(
+                    pod,
+                    CycleState(),
+                    examine=True,
+                    post_filter=post_filter,
+                    within=_within(entry),
+                ),
+            )
+        finally:
+            self.random.state, search.next_start_node_index = before
 
     def _unserved(self, pod: Pod) -> Decision:
         name = pod.spec.scheduler_name
         text = NO_PROFILE.format(name, ", ".join(sorted(self.scheduler.profiles)))
         return Decision(pod, name, Outcome.UNSCHEDULABLE, message=text)
 
-    def _run(
-        self, entry: AttemptBegins, attempt: SchedulingAttempt, *, examine: bool, post_filter: bool
-    ) -> Decision:
+    def _set_start(self, entry: AttemptBegins) -> None:
         self.random.state = entry.seed
         self.scheduler.cycle.search.next_start_node_index = entry.sampling_start
-        within = None if entry.within is None else np.array(entry.within, dtype=np.intp)
+
+    def _drive(self, pod: Pod, cycle: Coroutine[Any, Any, Decision]) -> Decision:
         try:
-            return drive(
-                self.attempts.decide(
-                    attempt.info,
-                    attempt.state,
-                    entry.time,
-                    examine=examine,
-                    post_filter=post_filter,
-                    within=within,
-                )
-            )
+            return drive(cycle)
         except BaseException as error:
             raise_if_external(error)
-            text = error_text(error)
-            return Decision(attempt.info.pod, attempt.profile.name, Outcome.ERROR, message=text)
+            name = pod.spec.scheduler_name
+            return Decision(pod, name, Outcome.ERROR, message=error_text(error))
 
     # What became of an attempt.
 
@@ -357,6 +373,10 @@ class ReplayEngine:
         for profile in self.scheduler.profiles.values():
             for plugin in profile.plugins.values():
                 _run_dropping(plugin.close())
+
+
+def _within(entry: AttemptBegins) -> Rows | None:
+    return None if entry.within is None else np.array(entry.within, dtype=np.intp)
 
 
 def to_status(recorded: RecordedStatus | None) -> Status:

@@ -7,9 +7,9 @@ journal says that they went.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from mooring.api import WorkloadPodGroup
+from mooring.api import Pod, WorkloadPodGroup
 from mooring.explain.journal.entries import Failed, GaveBack, Permitted, Reserved
 from mooring.framework.decision import Decision
 from mooring.framework.nodes import Rows
@@ -25,16 +25,28 @@ from mooring.scheduler.schedule_one import SchedulingAttempt
 from mooring.scheduler.schedule_one_pod_group import PodGroupAttempts
 from mooring.scheduler.taps import SilentTap, make_taps
 
+#: Called with a recorded attempt, the engine that is about to decide it, and the pod.
+BeforeAttempt = Callable[[RecordedAttempt, ReplayEngine, Pod], None]
+
 _UID = "replay/uid"
 
 
 class GroupReplay(SilentTap):
-    """The repetition of groups' attempts on an engine."""
+    """The repetition of groups' attempts on an engine.
 
-    def __init__(self, engine: ReplayEngine, groups: PodGroups) -> None:
+    `before_attempt` is called before each cycle with what was recorded of it.
+    """
+
+    def __init__(
+        self,
+        engine: ReplayEngine,
+        groups: PodGroups,
+        before_attempt: BeforeAttempt | None = None,
+    ) -> None:
         scheduler = engine.scheduler
         self._engine = engine
         self._groups = groups
+        self._before_attempt = before_attempt
         engine.pods.add_index(_UID, lambda pod: (pod.metadata.uid,))
         engine.attempts.taps = make_taps([self], engine.random)
         self._attempts = PodGroupAttempts(
@@ -150,8 +162,12 @@ class GroupReplay(SilentTap):
     ) -> None:
         """Set the clock to the time of the recorded cycle."""
         place = len(self._decisions)
-        if self._running and place < len(self._recorded):
-            self._engine.clock.time = self._recorded[place].time
+        if not self._running or place >= len(self._recorded):
+            return
+        recorded = self._recorded[place]
+        self._engine.clock.time = recorded.time
+        if self._before_attempt is not None:
+            self._before_attempt(recorded, self._engine, info.pod)
 
     def decided(self, info: QueuedPodInfo, decision: Decision, start: float) -> None:
         """Take note of a decision."""
@@ -159,7 +175,9 @@ class GroupReplay(SilentTap):
             self._decisions.append(decision)
 
 
-def make_group_replay(engine: ReplayEngine) -> GroupReplay | None:
+def make_group_replay(
+    engine: ReplayEngine, before_attempt: BeforeAttempt | None = None
+) -> GroupReplay | None:
     """Return what repeats the attempts for groups; None if there are no pod groups."""
     groups = engine.scheduler.pod_groups
-    return None if groups is None else GroupReplay(engine, groups)
+    return None if groups is None else GroupReplay(engine, groups, before_attempt)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from mooring.api import Pod
 from mooring.explain.journal.entries import (
     AttemptEnds,
     Bound,
@@ -31,7 +30,7 @@ from mooring.insight.replay.attempt_comparison import (
 )
 from mooring.insight.replay.checkpoint import RecordedCheckpoint
 from mooring.insight.replay.engine import ReplayEngine
-from mooring.insight.replay.group_replay import GroupReplay, make_group_replay
+from mooring.insight.replay.group_replay import BeforeAttempt, GroupReplay, make_group_replay
 from mooring.insight.replay.recorded_informers import recorded_object
 from mooring.insight.replay.recorded_steps import (
     RecordedAttempt,
@@ -67,7 +66,7 @@ class Replay:
         rules_of: Callable[[SegmentHead], RunRules],
         *,
         since: float | None = None,
-        before_attempt: Callable[[RecordedAttempt, ReplayEngine, Pod], None] | None = None,
+        before_attempt: BeforeAttempt | None = None,
     ) -> None:
         self.report = ReplayReport()
         self._rules_of = rules_of
@@ -83,7 +82,7 @@ class Replay:
             for step in recorded_steps(entries):
                 self.take(step)
         finally:
-            self._close()
+            self.close()
         return self.report
 
     def take(self, step: RecordedStep) -> None:
@@ -117,18 +116,21 @@ class Replay:
                 self._begin_run(step)
 
     def _begin_run(self, head: SegmentHead) -> None:
-        self._close()
+        self.close()
         rules = self._rules_of(head)
         report = self.report
         report.runs += 1
         report.other_rules = rules.other is not None
         applied = rules.other or rules.recorded
         report.rules = "" if applied is None else applied.text
-        self._recorded = None if rules.recorded is None else _make(rules.recorded)
+        self._recorded = None
+        if rules.recorded is not None:
+            self._recorded = _make(rules.recorded, self._before_attempt)
         self._other = None if rules.other is None else _make(rules.other, lenient=True)
         self._engines = [one for one in (self._recorded, self._other) if one is not None]
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Close the engines."""
         for one in self._engines:
             one.engine.close()
         self._engines = ()
@@ -157,7 +159,7 @@ class Replay:
             if pod is None:
                 decisions.append(None)
                 continue
-            if one is self._engines[0] and self._before_attempt is not None:
+            if one is self._recorded and self._before_attempt is not None:
                 self._before_attempt(attempt, one.engine, pod)
             decisions.append(one.engine.decide(begins, pod))
         if not self._counts(attempt.time):
@@ -263,6 +265,8 @@ class Replay:
             self._check(attempt, ends, decision, None)
 
 
-def _make(rules: ReplayRules, *, lenient: bool = False) -> _Engine:
+def _make(
+    rules: ReplayRules, before_attempt: BeforeAttempt | None = None, *, lenient: bool = False
+) -> _Engine:
     engine = ReplayEngine(rules, lenient=lenient)
-    return _Engine(engine, make_group_replay(engine))
+    return _Engine(engine, make_group_replay(engine, before_attempt))
