@@ -92,4 +92,4 @@ class RecordedCheckpoint:
         engine.begin(entry)
         engine.decide(entry, pod)
         engine.reserve(begins.time, placed.uid, placed.node, pod)
-        engine.permit(placed.waits_since or begins.time, placed.uid)
+        engine.permit(placed.waits_since or begins.time, placed.uid, placed.waits)

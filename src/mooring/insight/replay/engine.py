@@ -14,7 +14,7 @@ of other plugins might reach anything.
 from __future__ import annotations
 
 import logging
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -258,22 +258,22 @@ class ReplayEngine:
             return ""
         return "" if status is None else status.plugin
 
-    def permit(self, time: float, uid: str) -> None:
-        """Run Permit for a reserved pod."""
+    def permit(self, time: float, uid: str, waits: Mapping[str, float] | None = None) -> None:
+        """Run Permit for a reserved pod, which then waits as recorded (`waits`, by plugin)."""
         self.set_time(time)
         attempt = self._current.get(uid)
         if attempt is None or attempt.assumed is None:
             return
         self._passed_permit.add(uid)
         assumed = attempt.assumed
-        waits, status = run_permit(attempt.profile, attempt.state, assumed.pod, assumed.node_name)
+        run_permit(attempt.profile, attempt.state, assumed.pod, assumed.node_name)
         attempt.state.end_cycle()
-        if status is None:
-            self._permitted.append(attempt)
-        elif status.is_wait:
+        if waits:
             wait = assumed.wait = PermitWait(assumed.pod, waits, time)
             self.scheduler.on_the_way.add_waiting(wait)
             wait.when_done(lambda: self._wait_ended(attempt, wait))
+        else:
+            self._permitted.append(attempt)
 
     def _wait_ended(self, attempt: SchedulingAttempt, wait: PermitWait) -> None:
         if wait.outcome is not None and wait.outcome.is_success:
@@ -281,9 +281,12 @@ class ReplayEngine:
 
     def _pre_bind(self, attempt: SchedulingAttempt) -> None:
         assumed = attempt.assumed
-        if assumed is None or not attempt.profile.pre_bind:
+        if assumed is None or assumed.permitted:
             return
+        assumed.permitted = True
         self.scheduler.on_the_way.remove_waiting(assumed.pod.metadata.uid)
+        if not attempt.profile.pre_bind:
+            return
         placement = (attempt.profile, attempt.state, assumed.pod, assumed.node_name)
         if self._pre_flights:
             run_pre_bind_pre_flights(*placement)
@@ -320,7 +323,8 @@ class ReplayEngine:
         self._passed_permit.discard(uid)
         if attempt is None or attempt.assumed is None:
             return
-        self.scheduler.on_the_way.remove_waiting(uid)
+        # Whatever has ended its wait at Permit may not be in the journal.
+        self._pre_bind(attempt)
         assumed = attempt.assumed
         if attempt.profile.post_bind:
             _run_dropping(

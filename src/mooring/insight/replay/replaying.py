@@ -97,7 +97,7 @@ class Replay:
                     one.engine.reserve(step.time, step.uid, step.node)
             case Permitted():
                 for one in self._engines:
-                    one.engine.permit(step.time, step.uid)
+                    one.engine.permit(step.time, step.uid, step.waits)
             case GaveBack():
                 for one in self._engines:
                     one.engine.give_back(step)
