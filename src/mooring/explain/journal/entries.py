@@ -257,6 +257,15 @@ class GaveBack(JournalEntry, frozen=True, tag="gave back", gc=False):
     status: RecordedStatus | None = None
 
 
+class Forgot(JournalEntry, frozen=True, tag="forgot", gc=False):
+    """The pod was deleted while it was being bound, and is no longer assumed; GaveBack follows.
+
+    A pod that waits at Permit stays assumed until then.
+    """
+
+    uid: str
+
+
 class Bound(JournalEntry, frozen=True, tag="bound", gc=False):
     """The pod was bound to its node."""
 
@@ -293,6 +302,7 @@ Entry = (
     | Reserved
     | Permitted
     | GaveBack
+    | Forgot
     | Bound
     | Failed
 )

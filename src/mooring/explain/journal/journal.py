@@ -36,6 +36,7 @@ from mooring.explain.journal.entries import (
     ExtenderAnswer,
     Failed,
     Fetched,
+    Forgot,
     GaveBack,
     GroupBegins,
     GroupEnds,
@@ -129,6 +130,10 @@ class SchedulingJournal(SilentTap):
     def changed(self, kind: Any, old: Any, new: Any) -> None:
         """See SchedulingTap."""
         self._put((self._clock.now(), kind, old, new))
+
+    def forgot(self, uid: str) -> None:
+        """See SchedulingTap."""
+        self._put(Forgot(self._clock.now(), uid))
 
     def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
         """See SchedulingTap."""
