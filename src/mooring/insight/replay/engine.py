@@ -316,6 +316,14 @@ class ReplayEngine:
             self.attempts.give_back(attempt, to_status(entry.status))
             attempt.assumed = None
 
+    def forgot(self, uid: str) -> None:
+        """Forget a pod that was deleted after its wait at Permit.
+
+        What ended the wait may not be in the journal, so the pod may still wait here.
+        """
+        if self.scheduler.cache.is_assumed(uid):
+            self.scheduler.cache.forget_pod(uid)
+
     def bound(self, time: float, uid: str) -> None:
         """Run PostBind of a pod that was bound."""
         self.set_time(time)

@@ -19,6 +19,7 @@ from mooring.explain.journal.entries import (
     ExtenderAnswer,
     Failed,
     Fetched,
+    Forgot,
     GaveBack,
     GroupBegins,
     GroupEnds,
@@ -66,6 +67,7 @@ RecordedStep = (
     | Reserved
     | Permitted
     | GaveBack
+    | Forgot
     | Bound
     | Failed
 )

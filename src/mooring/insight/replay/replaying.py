@@ -12,6 +12,7 @@ from mooring.explain.journal.entries import (
     Change,
     Entry,
     Failed,
+    Forgot,
     GaveBack,
     Permitted,
     Reserved,
@@ -101,6 +102,9 @@ class Replay:
             case GaveBack():
                 for one in self._engines:
                     one.engine.give_back(step)
+            case Forgot():
+                for one in self._engines:
+                    one.engine.forgot(step.uid)
             case Bound():
                 for one in self._engines:
                     one.engine.bound(step.time, step.uid)
