@@ -7,12 +7,13 @@ their state is that of the recorded scheduler, and `decide` gives the decision t
 one that other rules give.
 
 PreBind and PostBind run for the plugins of this package only: they reach the API server through
-their handle, which answers here without effect, and their state depends on having written. Those
-of other plugins might reach anything.
+their handle, which answers here as recorded, and their state depends on these answers. Those of
+other plugins might reach anything.
 """
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any
@@ -35,6 +36,7 @@ from mooring.explain.journal.entries import (
     Change,
     ExtenderAnswer,
     Failed,
+    Fetched,
     GaveBack,
     RecordedStatus,
 )
@@ -49,6 +51,7 @@ from mooring.insight.replay.discarding_writers import (
     DiscardedStatuses,
     DiscardingClient,
 )
+from mooring.insight.replay.recorded_answers import RecordedAnswers, RecordedClient
 from mooring.insight.replay.recorded_extender import RecordedExtender
 from mooring.insight.replay.recorded_informers import RecordedInformers
 from mooring.insight.replay.replay_clock import ReplayClock
@@ -79,6 +82,7 @@ class ReplayEngine:
         config, features = rules.config, rules.gates
         self.rules = rules
         self.clock = ReplayClock()
+        self.answers = RecordedAnswers()
         self.random = AttemptRandom(0)
         self.informers = RecordedInformers()
         self.extenders = [
@@ -89,7 +93,7 @@ class ReplayEngine:
         events = DiscardedEvents()
         self.scheduler = Scheduler(
             config,
-            client=DiscardingClient(self.informers),
+            client=DiscardingClient(self.informers) if lenient else RecordedClient(self.informers),
             http=NoNetwork(),
             informers=self.informers,
             registry=rules.registry,
@@ -135,6 +139,8 @@ class ReplayEngine:
         self._current: dict[str, SchedulingAttempt] = {}
         #: Attempts whose wait at Permit has ended, and whose PreBind has not run.
         self._permitted: list[SchedulingAttempt] = []
+        #: The PreBind of pods that waits for answers, by uid.
+        self._binding: dict[str, Coroutine[Any, Any, Any]] = {}
         #: The uids of reserved pods for which Permit has run.
         self._passed_permit: set[str] = set()
 
@@ -150,6 +156,7 @@ class ReplayEngine:
     def set_time(self, time: float) -> None:
         """Set the clock, and continue with the pods whose wait at Permit has ended."""
         self.clock.time = time
+        self.answers.move_to(time)
         while self._permitted:
             self._pre_bind(self._permitted.pop(0))
 
@@ -290,7 +297,15 @@ class ReplayEngine:
         placement = (attempt.profile, attempt.state, assumed.pod, assumed.node_name)
         if self._pre_flights:
             run_pre_bind_pre_flights(*placement)
-        _run_dropping(run_pre_bind(*placement))
+        work = run_pre_bind(*placement)
+        if not self.answers.start(work):
+            self._binding[assumed.pod.metadata.uid] = work
+
+    def _end_pre_bind(self, uid: str) -> None:
+        """Drop the PreBind of a pod that has not ended here."""
+        work = self._binding.pop(uid, None)
+        if work is not None and inspect.getcoroutinestate(work) is not inspect.CORO_CLOSED:
+            self.answers.drop(work)
 
     def give_back(self, entry: GaveBack) -> None:
         """Run Unreserve and forget a pod that lost its node.
@@ -300,6 +315,7 @@ class ReplayEngine:
         """
         self.set_time(entry.time)
         uid, cache = entry.uid, self.scheduler.cache
+        self._end_pre_bind(uid)
         attempt = self._current.get(uid)
         if attempt is None:
             if cache.is_assumed(uid):
@@ -333,9 +349,10 @@ class ReplayEngine:
             return
         # Whatever has ended its wait at Permit may not be in the journal.
         self._pre_bind(attempt)
+        self._end_pre_bind(uid)
         assumed = attempt.assumed
         if attempt.profile.post_bind:
-            _run_dropping(
+            self.answers.start(
                 run_post_bind(attempt.profile, attempt.state, assumed.pod, assumed.node_name)
             )
 
@@ -357,6 +374,11 @@ class ReplayEngine:
             nominated=entry.nominated,
         )
         self.attempts.fail(info, failure, entry.time)
+
+    def fetched(self, entry: Fetched) -> None:
+        """Give a plugin the answer to its request."""
+        self.set_time(entry.time)
+        self.answers.answer(entry)
 
     # Attempts for pod groups, which the engine does not run itself.
 
@@ -384,7 +406,7 @@ class ReplayEngine:
         """Close the plugins."""
         for profile in self.scheduler.profiles.values():
             for plugin in profile.plugins.values():
-                _run_dropping(plugin.close())
+                self.answers.start(plugin.close())
 
 
 def _within(entry: AttemptBegins) -> Rows | None:
@@ -402,15 +424,3 @@ def _own_steps(profile: Profile, steps: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(
         step for step in steps if type(profile.plugins[step.name]).__module__.startswith(_OWN)
     )
-
-
-def _run_dropping(work: Coroutine[Any, Any, Any]) -> None:
-    """Run a coroutine up to where it would wait; what it raises is logged."""
-    try:
-        drive(work)
-    except RuntimeError:
-        # It waits for something that the journal shows when it has happened.
-        return
-    except BaseException as error:
-        raise_if_external(error)
-        log.warning("A plugin failed in a replay: %s", error_text(error))

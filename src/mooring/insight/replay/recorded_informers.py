@@ -16,11 +16,16 @@ from mooring.informers.store import EventHandler, Store
 
 def recorded_object(entry: Change | CheckpointObject) -> Any:
     """Return the object of an entry, as the scheduler that wrote the journal held it."""
-    struct, decoder = _decoder(entry.kind)
+    return decode_object(entry.kind, entry.object)
+
+
+def decode_object(kind: str, raw: msgspec.Raw) -> Any:
+    """Return an object of a kind that a journal names."""
+    struct, decoder = _decoder(kind)
     try:
-        return decoder.decode(entry.object)
+        return decoder.decode(raw)
     except msgspec.ValidationError:
-        data = bytes(entry.object)
+        data = bytes(raw)
         return decode_raw(data) if struct is CustomResource else decode_as(data, struct)
 
 

@@ -62,6 +62,7 @@ RecordedStep = (
     SegmentHead
     | RecordedCheckpoint
     | Change
+    | Fetched
     | RecordedAttempt
     | RecordedGroup
     | Reserved
@@ -88,6 +89,8 @@ def recorded_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep]:
             group = None
         elif isinstance(step, RecordedAttempt | Reserved | Permitted | GaveBack | Failed):
             members.append(step)
+        elif isinstance(step, Fetched):
+            yield step
         else:
             # The group's attempt ended with an unexpected error.
             yield RecordedGroup(group, members, None)
@@ -123,7 +126,7 @@ def _single_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep | GroupBegi
                     yield checkpoint
                     checkpoint = None
             case Fetched():
-                continue
+                yield entry
             case _:
                 if begins is not None:
                     yield RecordedAttempt(begins, answers, None)

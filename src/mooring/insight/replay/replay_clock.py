@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-
-
-class _Never:
-    """Something to await that never happens."""
-
-    def __await__(self) -> Generator[None, None, None]:
-        yield
+from mooring.insight.replay.recorded_answers import RecordedSleep
 
 
 class ReplayClock:
-    """A clock that is set, also backwards, as the clock of a machine may be.
-
-    Nothing waits in a replay: a coroutine that sleeps suspends, and its caller drops it.
-    """
+    """A clock that is set, also backwards, as the clock of a machine may be."""
 
     def __init__(self) -> None:
         self.time = 0.0
@@ -26,6 +16,5 @@ class ReplayClock:
         return self.time
 
     async def sleep(self, seconds: float) -> None:
-        """Suspend without end."""
-        while True:
-            await _Never()
+        """Suspend until the replay has come that far (`RecordedAnswers.move_to`)."""
+        await RecordedSleep(seconds)

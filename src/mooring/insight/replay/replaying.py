@@ -12,6 +12,7 @@ from mooring.explain.journal.entries import (
     Change,
     Entry,
     Failed,
+    Fetched,
     Forgot,
     GaveBack,
     Permitted,
@@ -102,6 +103,9 @@ class Replay:
             case GaveBack():
                 for one in self._engines:
                     one.engine.give_back(step)
+            case Fetched():
+                for one in self._engines:
+                    one.engine.fetched(step)
             case Forgot():
                 for one in self._engines:
                     one.engine.forgot(step.uid)
