@@ -370,7 +370,7 @@ class _Chosen(msgspec.Struct, frozen=True):
     def points(self) -> dict[str, int]:
         place = self.row
         if self.rows is not None:
-            (place,) = np.flatnonzero(self.rows == self.row)
+            place = int(np.flatnonzero(self.rows == self.row)[0])
         return {
             name: int(scores.normalized[place]) * scores.weight
             for name, scores in self.scores.items()
