@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import threading
-
-from mooring.explain.journal.journal import SchedulingJournal
+from typing import Protocol
 
 #: Seconds between two writes. What is taken in is on the disk within a second.
 INTERVAL = 0.75
 
 
+class PumpedJournal(Protocol):
+    """A journal that is written when it is told to; `SchedulingJournal` is one."""
+
+    def pump(self) -> None:
+        """Write everything that waits."""
+        ...
+
+    def close(self) -> None:
+        """Write what waits, and end."""
+        ...
+
+
 class JournalThread:
     """The thread that encodes, compresses and writes what a journal has taken in."""
 
-    def __init__(self, journal: SchedulingJournal, interval: float = INTERVAL) -> None:
+    def __init__(self, journal: PumpedJournal, interval: float = INTERVAL) -> None:
         self._journal = journal
         self._interval = interval
         self._stop = threading.Event()

@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 
 TORN = "A segment of the journal ends within a block, which is left out"
 
+UNUSABLE = "A segment of the journal has no complete checkpoint, and is left out"
+
 _CHECKPOINT = (CheckpointBegins, CheckpointObject, CheckpointPlacement, CheckpointEnds)
 _ENTRY: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Entry)
 _ANY = msgspec.json.Decoder()
@@ -72,12 +74,23 @@ def _chosen(folder: Path, since: float | None) -> Sequence[_Segment]:
         )
     segments = [segment for file in files if (segment := _open(file)) is not None]
     _check_gaps(folder, files, segments)
-    start = 0
+    return segments[_start(segments, since) :]
+
+
+def _start(segments: Sequence[_Segment], since: float | None) -> int:
+    """Return the index of the segment to begin with: its checkpoint must be complete."""
     if since is not None:
-        for index, segment in enumerate(segments):
-            if segment.head.time <= since and segment.has_checkpoint():
-                start = index
-    return segments[start:]
+        before = [index for index, one in enumerate(segments) if one.head.time <= since]
+        for index in reversed(before):
+            if segments[index].has_checkpoint():
+                return index
+    for index, segment in enumerate(segments):
+        if segment.has_checkpoint():
+            for useless in segments[:index]:
+                log.warning(UNUSABLE, extra=kv(file=str(useless.file.path)))
+            return index
+    # Reading the first one says what is wrong.
+    return 0
 
 
 def _check_gaps(folder: Path, files: Sequence[SegmentFile], segments: Sequence[_Segment]) -> None:
@@ -176,9 +189,8 @@ def _warn(path: Path, offset: int) -> None:
 
 
 def _all_entries(segments: Sequence[_Segment]) -> Iterator[Entry]:
-    following: Sequence[_Segment | None] = [*segments[1:], None]
     run = None
-    for segment, later in zip(segments, following, strict=True):
+    for segment, later in itertools.zip_longest(segments, segments[1:]):
         if segment.head.run == run:
             yield from _without_checkpoint(segment)
         else:
