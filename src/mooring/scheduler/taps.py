@@ -53,6 +53,14 @@ class SchedulingTap(Protocol):
         """Take note that a pending pod has got a node, before the cache counts it there."""
         ...
 
+    def forgot(self, uid: str) -> None:
+        """Take note that a pod that was deleted while it is being bound has lost its node.
+
+        `gave_back` follows when its binding cycle has ended. A pod that waits at Permit keeps its
+        node until then.
+        """
+        ...
+
     def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
         """Take note of an attempt for a pod group that begins now, with this random state."""
         ...
@@ -127,6 +135,9 @@ class SilentTap:
     def assigning(self, pod: Pod, node_name: str) -> None:
         """Do nothing."""
 
+    def forgot(self, uid: str) -> None:
+        """Do nothing."""
+
     def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
         """Do nothing."""
 
@@ -173,6 +184,7 @@ class SilentTap:
 _CALLS = (
     "changed",
     "assigning",
+    "forgot",
     "group_begins",
     "group_ends",
     "deciding",
@@ -217,6 +229,10 @@ class Taps:
     def assigning(self, pod: Pod, node_name: str) -> None:
         """See SchedulingTap."""
         self._tell("assigning", pod, node_name)
+
+    def forgot(self, uid: str) -> None:
+        """See SchedulingTap."""
+        self._tell("forgot", uid)
 
     def group_begins(self, info: QueuedPodGroupInfo, start: float) -> None:
         """See SchedulingTap."""

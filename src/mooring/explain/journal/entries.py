@@ -227,6 +227,8 @@ class AttemptEnds(JournalEntry, frozen=True, tag="decided", gc=False):
     #: The largest total, and how many nodes have it.
     top: int = 0
     best: int = 0
+    #: The weighted points of the chosen node by plugin; empty if nothing was scored.
+    points: dict[str, int] = {}
 
 
 class Reserved(JournalEntry, frozen=True, tag="reserved", gc=False):
@@ -253,6 +255,15 @@ class GaveBack(JournalEntry, frozen=True, tag="gave back", gc=False):
     uid: str
     node: str
     status: RecordedStatus | None = None
+
+
+class Forgot(JournalEntry, frozen=True, tag="forgot", gc=False):
+    """The pod was deleted while it was being bound, and is no longer assumed; GaveBack follows.
+
+    A pod that waits at Permit stays assumed until then.
+    """
+
+    uid: str
 
 
 class Bound(JournalEntry, frozen=True, tag="bound", gc=False):
@@ -291,6 +302,7 @@ Entry = (
     | Reserved
     | Permitted
     | GaveBack
+    | Forgot
     | Bound
     | Failed
 )

@@ -36,6 +36,7 @@ from mooring.explain.journal.entries import (
     ExtenderAnswer,
     Failed,
     Fetched,
+    Forgot,
     GaveBack,
     GroupBegins,
     GroupEnds,
@@ -47,7 +48,7 @@ from mooring.explain.journal.entries import (
 from mooring.explain.journal.omission import encode_object
 from mooring.explain.journal.segment_writer import SegmentWriter
 from mooring.explain.recording import record_of
-from mooring.framework.decision import Decision
+from mooring.framework.decision import Decision, PluginScores
 from mooring.framework.handle import HttpAnswer
 from mooring.framework.nodes import Rows
 from mooring.framework.status import Status
@@ -130,6 +131,10 @@ class SchedulingJournal(SilentTap):
         """See SchedulingTap."""
         self._put((self._clock.now(), kind, old, new))
 
+    def forgot(self, uid: str) -> None:
+        """See SchedulingTap."""
+        self._put(Forgot(self._clock.now(), uid))
+
     def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
         """See SchedulingTap."""
         meta, self._group = info.group.metadata, info.group.key
@@ -178,7 +183,8 @@ class SchedulingJournal(SilentTap):
             sampling_start=self._sampling_start,
             pod_group=self._group,
         )
-        self._put(_Decided(self._clock.now(), record, decision.totals))
+        chosen = None if decision.totals is None else _Chosen.of(decision)
+        self._put(_Decided(self._clock.now(), record, decision.totals, chosen))
 
     def extender_answered(
         self, extender: str, verb: str, pod: Pod, answer: Any, error: str
@@ -345,6 +351,30 @@ class _Decided(msgspec.Struct, frozen=True):
     time: float
     record: AttemptRecord
     totals: Ints | None
+    chosen: _Chosen | None
+
+
+class _Chosen(msgspec.Struct, frozen=True):
+    """The scores of an attempt, and the row of the node that was chosen."""
+
+    scores: Mapping[str, PluginScores]
+    rows: Rows | None
+    row: int
+
+    @classmethod
+    def of(cls, decision: Decision) -> _Chosen:
+        nodes = decision.feasible
+        assert nodes is not None
+        return cls(decision.scores, nodes.rows, nodes.row(decision.node_name))
+
+    def points(self) -> dict[str, int]:
+        place = self.row
+        if self.rows is not None:
+            place = int(np.flatnonzero(self.rows == self.row)[0])
+        return {
+            name: int(scores.normalized[place]) * scores.weight
+            for name, scores in self.scores.items()
+        }
 
 
 class _Fetch(msgspec.Struct, frozen=True):
@@ -391,9 +421,9 @@ def _attempt_end(item: _Decided) -> AttemptEnds:
         return AttemptEnds(item.time, item.record)
     top = totals.max()
     digest = totals_digest(totals)
-    return AttemptEnds(
-        item.time, item.record, digest, int(top), int(np.count_nonzero(totals == top))
-    )
+    best = int(np.count_nonzero(totals == top))
+    points = {} if item.chosen is None else item.chosen.points()
+    return AttemptEnds(item.time, item.record, digest, int(top), best, points)
 
 
 def totals_digest(totals: Ints) -> int:
