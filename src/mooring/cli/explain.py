@@ -198,7 +198,7 @@ class _Question:
             explained = read_live_explanation(found)
             return PodExplanation(
                 [f"Answered by {scheduler.who}:"],
-                {"answeredBy": scheduler.who, **found},
+                {"version": VERSION, "answeredBy": scheduler.who, **found},
                 lambda width, nodes: explained.lines(width, nodes=nodes),
             )
 
