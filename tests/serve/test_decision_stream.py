@@ -29,6 +29,23 @@ async def test_records_are_sent_as_they_are_made() -> None:
     await stream.aclose()
 
 
+async def test_a_reader_looks_again_after_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOOK_SECONDS", 1e9)
+    scheduler = FakeScheduler()
+    scheduler.add(1)
+    stream = opened(scheduler)
+    await anext(stream)
+    assert (await anext(stream)).startswith(b"id: 1\n")
+    scheduler.add(2)
+    waiting = asyncio.ensure_future(anext(stream))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    stream.end()
+    with pytest.raises(StopAsyncIteration):
+        await waiting
+    await stream.aclose()
+
+
 async def test_a_quiet_stream_shows_that_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "QUIET_SECONDS", 0.0)
     stream = opened(FakeScheduler())

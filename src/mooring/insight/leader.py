@@ -11,14 +11,12 @@ from mooring.api.events import Lease
 from mooring.api.timestamps import parse_time
 from mooring.client.client import Client
 from mooring.client.connection import Connection, is_secure
-from mooring.client.read_only import refuse_writes
 from mooring.client.tls_settings import TlsSettings
-from mooring.client.transports import make_transport
 from mooring.config.defaults import RESOURCE_NAME, RESOURCE_NAMESPACE, SCHEDULER_NAME
 from mooring.errors import ApiError, MooringError, ObjectError
 from mooring.explain.lease_annotations import ExplainAddress, read_address
+from mooring.insight.following import reading_client
 from mooring.insight.port_forward import forwarded_port
-from mooring.observe.clock import SystemClock
 
 #: A Lease counts as abandoned if it is this many seconds older than it lasts: clocks may differ.
 CLOCK_TOLERANCE = 60.0
@@ -124,15 +122,8 @@ async def pinned_client(
         tls=TlsSettings(key_pair=connection.tls.key_pair, pin=certificate_sha256),
         credentials=connection.credentials,
     )
-    clock = SystemClock()
-    transport = make_transport(
-        pinned, user_agent=user_agent, clock=clock, before_send=refuse_writes
-    )
-    client = Client(transport, clock=clock)
-    try:
+    async with reading_client(pinned, user_agent) as client:
         yield client
-    finally:
-        await client.close()
 
 
 @contextlib.asynccontextmanager
