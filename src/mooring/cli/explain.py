@@ -101,6 +101,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=_run)
 
 
+def _attempt(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number from 1 on')
+    return int(text)
+
+
 class PodExplanation(msgspec.Struct, frozen=True):
     """The explanation of a pod as the command shows it."""
 
@@ -290,12 +296,6 @@ def _lines(answer: PodExplanation, width: int | None, nodes: int | None) -> list
     for text in rest:
         lines += wrap(text, width, indent="    ")
     return [*lines, "", *answer.lines(width, nodes)]
-
-
-def _attempt(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"must be an integer from 1 on, got {text!r}")
-    return int(text)
 
 
 def _fingerprint(text: str) -> str:
