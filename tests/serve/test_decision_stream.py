@@ -53,6 +53,17 @@ async def test_a_quiet_stream_shows_that_it_is_there(monkeypatch: pytest.MonkeyP
     await stream.aclose()
 
 
+async def test_a_stream_does_not_last_longer_than_the_rights_are_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "LONGEST_SECONDS", 0.0)
+    scheduler = FakeScheduler()
+    scheduler.add(1)
+    stream = opened(scheduler)
+    assert [chunk async for chunk in stream] == [b":\n\n"]
+    await stream.aclose()
+
+
 async def test_records_that_are_gone_are_a_gap() -> None:
     scheduler = FakeScheduler()
     scheduler.add(7)

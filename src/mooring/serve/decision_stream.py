@@ -25,6 +25,8 @@ BACKLOG = 10_000
 QUIET_SECONDS = 15.0
 #: Seconds between two looks, so that a reader costs the scheduling loop little.
 LOOK_SECONDS = 0.1
+#: Seconds after which a stream ends, so that the rights of its reader are checked again.
+LONGEST_SECONDS = 1800.0
 #: Records that are sent at once.
 _PAGE = 1000
 
@@ -65,7 +67,9 @@ class DecisionStream:
         # The head of the response is sent with the first bytes.
         yield _COMMENT
         is_current = False
-        while not self._ended.is_set():
+        loop = asyncio.get_running_loop()
+        end = loop.time() + LONGEST_SECONDS
+        while not self._ended.is_set() and loop.time() < end:
             page = await self._source.records_since(self._after, _PAGE)
             if self._after > page.latest:
                 # The number is of another run of the scheduler.
