@@ -33,6 +33,7 @@ PROTOCOLS = {
     "framework/handle.py": "cycle/profile_handle.py implements it",
     "framework/listers.py": "informers/store.py implements it",
     "framework/placements.py": "scheduler/pod_group_placing.py implements it",
+    "serve/explanations.py": "serve/loop_explanations.py and the readers implement it",
 }
 
 #: Tests of a room as a whole, or of several of its modules at once.

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mooring.app import election
 from mooring.app import scheduler_process as run_module
 from mooring.app.command import Command, run_command
 from mooring.app.leader import LeaderElector
@@ -15,6 +16,7 @@ from mooring.app.scheduler_process import SchedulerProcess, run_scheduler
 from mooring.client import transports
 from mooring.client.transport import BeforeSend, Request
 from mooring.errors import LeaseExpiredError
+from mooring.explain.lease_annotations import ExplainAddress
 from mooring.scheduler.running_scheduler import RunningScheduler
 from tests.support.processes import LOOPBACK, free_port
 
@@ -156,3 +158,30 @@ def test_what_cannot_be_built_is_told_in_one_line(
     assert '"command failed"' in line
     root.handlers[:] = handlers
     root.setLevel(level)
+
+
+@pytest.mark.parametrize(
+    ("flags", "answers"),
+    [
+        pytest.param([], True, id="with records"),
+        pytest.param(["--explain-memory=0"], False, id="without records"),
+        pytest.param(["--secure-port=0"], False, id="without a port"),
+    ],
+)
+def test_the_lease_says_where_a_scheduler_answers(
+    flags: list[str], answers: bool, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    addresses: list[Callable[[str], ExplainAddress | None]] = []
+
+    def make_election(*args: Any, address: Any, **more: Any) -> Any:
+        addresses.append(address)
+        return election.make_election(*args, address=address, **more)
+
+    monkeypatch.setattr(run_module, "make_election", make_election)
+    run(lambda process: process.lifecycle.stop(), "--leader-elect=true", *flags)
+    (address,) = addresses
+    found = address("me")
+    assert (found is not None) == answers
+    if found is not None:
+        assert (found.holder, len(found.certificate_sha256)) == ("me", 64)
+        assert found.port > 0

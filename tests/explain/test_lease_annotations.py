@@ -48,9 +48,9 @@ def test_annotations_that_say_nothing(holder: str | None, changed: dict[str, str
     assert read_address(lease(holder, {**annotated({}, ADDRESS), **changed})) is None
 
 
-def test_the_pod_has_the_name_of_the_host() -> None:
-    assert ADDRESS.pod_name == "web-1"
-    assert ExplainAddress("alone", 1, SHA).pod_name == "alone"
+def test_the_name_of_the_host() -> None:
+    assert ADDRESS.host == "web-1"
+    assert ExplainAddress("alone", 1, SHA).host == "alone"
 
 
 def test_fingerprints_as_tools_print_them() -> None:

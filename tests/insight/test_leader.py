@@ -26,6 +26,7 @@ from mooring.insight.leader import (
     leader_client,
     lease_names,
     pinned_client,
+    pod_of,
 )
 from mooring.serve.certificates import fingerprint_of
 from tests.client.fakes import FakeTransport, answer, failure, serving
@@ -150,13 +151,58 @@ async def test_the_leader_is_reached_through_kubectl(
     async with scheduler(tmp_path, got) as (url, sha256):
         kubectl.forward_to(int(url.rpartition(":")[2]))
         leader = Leader(LEASE, ExplainAddress("sched-0_uuid", 10259, sha256))
-        async with leader_client(CONNECTION, leader, "test", kubeconfig="/k") as client:
+        api = Client(FakeTransport(answer(200, pod("sched-0"))))
+        async with leader_client(CONNECTION, api, leader, "test", kubeconfig="/k") as client:
             assert await client.request("GET", "/explain/v1/queue") == b"{}"
     assert got == ["Bearer secret"]
     assert kubectl.calls == [
         "--kubeconfig=/k --context=here port-forward --namespace=kube-system --address=127.0.0.1 "
         "pod/sched-0 :10259"
     ]
+
+
+def pod(name: str, host_network: bool = False) -> Any:
+    spec = {"hostNetwork": host_network, "containers": []}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+
+NO_POD = answer(404, failure(404, "NotFound"))
+
+
+@pytest.mark.parametrize(
+    ("answers", "name"),
+    [
+        pytest.param([answer(200, pod("sched-0"))], "sched-0", id="its own"),
+        pytest.param(
+            [
+                NO_POD,
+                answer(
+                    200,
+                    {
+                        "kind": "PodList",
+                        "items": [
+                            pod("a-scheduler-without-the-network"),
+                            pod("etcd-sched-0", True),
+                            pod("kube-scheduler-sched-0", True),
+                        ],
+                    },
+                ),
+            ],
+            "kube-scheduler-sched-0",
+            id="a static pod",
+        ),
+        pytest.param([NO_POD, answer(200, {"items": []})], "sched-0", id="none"),
+        pytest.param([NO_POD, answer(403, failure(403, "Forbidden"))], "sched-0", id="no list"),
+        pytest.param([answer(403, failure(403, "Forbidden"))], "sched-0", id="no rights"),
+    ],
+)
+async def test_the_pod_through_which_the_leader_is_reached(answers: list[Any], name: str) -> None:
+    transport = FakeTransport(*answers)
+    assert await pod_of(Client(transport), Leader(LEASE, ADDRESS)) == name
+    assert transport.asked[-1].target in (
+        "/api/v1/namespaces/kube-system/pods/sched-0",
+        "/api/v1/namespaces/kube-system/pods?fieldSelector=spec.nodeName%3Dsched-0",
+    )
 
 
 @pytest.mark.parametrize(

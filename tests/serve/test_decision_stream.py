@@ -29,10 +29,38 @@ async def test_records_are_sent_as_they_are_made() -> None:
     await stream.aclose()
 
 
+async def test_a_reader_looks_again_after_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOOK_SECONDS", 1e9)
+    scheduler = FakeScheduler()
+    scheduler.add(1)
+    stream = opened(scheduler)
+    await anext(stream)
+    assert (await anext(stream)).startswith(b"id: 1\n")
+    scheduler.add(2)
+    waiting = asyncio.ensure_future(anext(stream))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    stream.end()
+    with pytest.raises(StopAsyncIteration):
+        await waiting
+    await stream.aclose()
+
+
 async def test_a_quiet_stream_shows_that_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "QUIET_SECONDS", 0.0)
     stream = opened(FakeScheduler())
     assert [await anext(stream) for _ in range(3)] == [b":\n\n"] * 3
+    await stream.aclose()
+
+
+async def test_a_stream_does_not_last_longer_than_the_rights_are_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "LONGEST_SECONDS", 0.0)
+    scheduler = FakeScheduler()
+    scheduler.add(1)
+    stream = opened(scheduler)
+    assert [chunk async for chunk in stream] == [b":\n\n"]
     await stream.aclose()
 
 

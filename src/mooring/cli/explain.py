@@ -99,6 +99,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=_run)
 
 
+def _attempt(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number from 1 on')
+    return int(text)
+
+
 class PodExplanation(msgspec.Struct, frozen=True):
     """The explanation of a pod as the command shows it."""
 
@@ -196,7 +202,7 @@ class _Question:
             explained = read_live_explanation(found)
             return PodExplanation(
                 [f"Answered by {scheduler.who}:"],
-                {"answeredBy": scheduler.who, **found},
+                {"version": VERSION, "answeredBy": scheduler.who, **found},
                 lambda width, nodes: explained.lines(width, nodes=nodes),
             )
 
@@ -284,12 +290,6 @@ def _lines(answer: PodExplanation, width: int | None, nodes: int | None) -> list
     for text in rest:
         lines += wrap(text, width, indent="    ")
     return [*lines, "", *answer.lines(width, nodes)]
-
-
-def _attempt(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"must be an integer from 1 on, got {text!r}")
-    return int(text)
 
 
 def _fingerprint(text: str) -> str:

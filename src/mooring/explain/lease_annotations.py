@@ -30,8 +30,8 @@ class ExplainAddress(msgspec.Struct, frozen=True):
     certificate_sha256: str
 
     @property
-    def pod_name(self) -> str:
-        """Return the host's name, which is that of the pod unless it shares its node's network."""
+    def host(self) -> str:
+        """Return the host's name: that of the pod, or of the node whose network the pod shares."""
         return self.holder.rpartition("_")[0] or self.holder
 
 

@@ -7,18 +7,18 @@ from collections.abc import AsyncIterator, Iterable
 
 import msgspec
 
+from mooring.api import Pod
 from mooring.api.events import Lease
 from mooring.api.timestamps import parse_time
 from mooring.client.client import Client
 from mooring.client.connection import Connection, is_secure
-from mooring.client.read_only import refuse_writes
+from mooring.client.resources import ListOptions
 from mooring.client.tls_settings import TlsSettings
-from mooring.client.transports import make_transport
 from mooring.config.defaults import RESOURCE_NAME, RESOURCE_NAMESPACE, SCHEDULER_NAME
 from mooring.errors import ApiError, MooringError, ObjectError
 from mooring.explain.lease_annotations import ExplainAddress, read_address
+from mooring.insight.following import reading_client
 from mooring.insight.port_forward import forwarded_port
-from mooring.observe.clock import SystemClock
 
 #: A Lease counts as abandoned if it is this many seconds older than it lasts: clocks may differ.
 CLOCK_TOLERANCE = 60.0
@@ -124,33 +124,55 @@ async def pinned_client(
         tls=TlsSettings(key_pair=connection.tls.key_pair, pin=certificate_sha256),
         credentials=connection.credentials,
     )
-    clock = SystemClock()
-    transport = make_transport(
-        pinned, user_agent=user_agent, clock=clock, before_send=refuse_writes
-    )
-    client = Client(transport, clock=clock)
-    try:
+    async with reading_client(pinned, user_agent) as client:
         yield client
-    finally:
-        await client.close()
 
 
 @contextlib.asynccontextmanager
 async def leader_client(
-    connection: Connection, leader: Leader, user_agent: str, *, kubeconfig: str = ""
+    connection: Connection,
+    client: Client,
+    leader: Leader,
+    user_agent: str,
+    *,
+    kubeconfig: str = "",
 ) -> AsyncIterator[Client]:
-    """Open a client of the leader's port, through `kubectl port-forward`."""
+    """Open a client of the leader's port, through `kubectl port-forward`.
+
+    `client` is that of the API server of `connection`.
+    """
     address = leader.address
     async with (
         forwarded_port(
             leader.lease.namespace,
-            address.pod_name,
+            await pod_of(client, leader),
             address.port,
             kubeconfig=kubeconfig,
             context=connection.context,
         ) as port,
         pinned_client(
             connection, f"https://127.0.0.1:{port}", address.certificate_sha256, user_agent
-        ) as client,
+        ) as opened,
     ):
-        yield client
+        yield opened
+
+
+async def pod_of(client: Client, leader: Leader) -> str:
+    """Return the name of a pod through which the leader's port is reached.
+
+    It is the leader's own, or, where that shares the network of its node, as a static pod does, any
+    pod that shares it: the certificate proves who answers.
+    """
+    host, namespace = leader.address.host, leader.lease.namespace
+    try:
+        await client.get(Pod, host, namespace)
+    except ApiError as error:
+        if not error.is_not_found:
+            # kubectl tells whether it may forward the port.
+            return host
+        options = ListOptions(field_selector=f"spec.nodeName={host}")
+        with contextlib.suppress(ApiError):
+            found = (await client.list(Pod, namespace, options)).items
+            names = [pod.metadata.name for pod in found if pod.spec.host_network]
+            return min(names, key=lambda name: ("scheduler" not in name, name), default=host)
+    return host

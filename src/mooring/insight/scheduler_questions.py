@@ -95,7 +95,7 @@ async def opened_scheduler(
         yield found
         return
     async with leader_client(
-        connection, found, user_agent, kubeconfig=address.kubeconfig
+        connection, client, found, user_agent, kubeconfig=address.kubeconfig
     ) as opened:
         yield Answerer(opened, f"the leader {found}")
 

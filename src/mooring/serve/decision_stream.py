@@ -9,6 +9,7 @@ it falls too far behind. It may then connect again and name the last event that 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 
 import msgspec
@@ -22,8 +23,12 @@ BACKLOG = 10_000
 #: Seconds without a decision after which a comment is sent, so that both sides notice a connection
 #: that is broken.
 QUIET_SECONDS = 15.0
-#: Decisions that are sent at once.
-_PAGE = 200
+#: Seconds between two looks, so that a reader costs the scheduling loop little.
+LOOK_SECONDS = 0.1
+#: Seconds after which a stream ends, so that the rights of its reader are checked again.
+LONGEST_SECONDS = 1800.0
+#: Records that are sent at once.
+_PAGE = 1000
 
 _COMMENT = b":\n\n"
 
@@ -62,7 +67,9 @@ class DecisionStream:
         # The head of the response is sent with the first bytes.
         yield _COMMENT
         is_current = False
-        while not self._ended.is_set():
+        loop = asyncio.get_running_loop()
+        end = loop.time() + LONGEST_SECONDS
+        while not self._ended.is_set() and loop.time() < end:
             page = await self._source.records_since(self._after, _PAGE)
             if self._after > page.latest:
                 # The number is of another run of the scheduler.
@@ -77,10 +84,18 @@ class DecisionStream:
             if page.records:
                 yield b"".join(map(_decision, page.records))
                 self._after = page.records[-1].sequence
+                if len(page.records) < _PAGE:
+                    is_current = True
+                    await self._pause()
                 continue
             is_current = True
             if not await self._wait():
                 yield _COMMENT
+
+    async def _pause(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_SECONDS):
+                await self._ended.wait()
 
     async def _wait(self) -> bool:
         """Wait for a record or the end of the stream; False if neither comes for some time."""

@@ -182,7 +182,9 @@ class ExplainPaths:
         """Return what a reader may see who has no right to the path."""
         own = f"{found['namespace']}/{found['name']}"
         hidden: set[str] = set()
-        for looked_up, key in enumerate(sorted(mentioned_pods(found) - {own})):
+        # On another thread, as all that looks at every node.
+        mentioned = await asyncio.to_thread(mentioned_pods, found)
+        for looked_up, key in enumerate(sorted(mentioned - {own})):
             namespace, _, name = key.partition("/")
             if looked_up >= MOST_MENTIONED or not (
                 await reader.may_get_pod(namespace, "") or await reader.may_get_pod(namespace, name)
