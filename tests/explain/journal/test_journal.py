@@ -213,7 +213,7 @@ def test_a_full_disk_ends_the_journal_with_one_line_and_nothing_else(
     assert all(nodes)
     assert len(nodes) == 6
     assert [record.getMessage() for record in caplog.records].count(ENDED) == 1
-    assert cluster.journal.failure is not None
+    assert isinstance(cluster.journal.failure, OSError)
     assert cluster.journal.failure.errno == errno.ENOSPC
     assert cluster.journal.waiting == 0
     shown = cluster.metrics.expose().decode()
@@ -293,3 +293,17 @@ def test_a_disk_that_does_not_keep_up_ends_the_journal(
     assert journal.failure is not None
     assert "does not keep up" in str(journal.failure)
     assert journal.waiting == 0
+
+
+def test_an_entry_that_cannot_be_encoded_ends_the_journal(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def play(cluster: JournaledCluster) -> SchedulingJournal:
+        cluster.journal.fetched("GET http://example.com/\ud800", HttpAnswer(200), "")
+        cluster.journal.pump()
+        return cluster.journal
+
+    with caplog.at_level(logging.ERROR, logger="mooring.explain"):
+        journal = journaled(tmp_path, play)
+    assert journal.failure is not None
+    assert [record.getMessage() for record in caplog.records] == [ENDED]

@@ -100,7 +100,7 @@ class SchedulingJournal(SilentTap):
         self._seed = self._sampling_start = 0
         self._group = ""
         #: Why the journal has ended; None while it is written.
-        self.failure: OSError | None = None
+        self.failure: Exception | None = None
         # Set by `pump`, cleared by the loop.
         self._wants_checkpoint = False
         #: Whether the loop has been asked for a checkpoint that is not complete yet.
@@ -263,7 +263,8 @@ class SchedulingJournal(SilentTap):
             while self._checkpoint is not None:
                 self._write_slice(self._checkpoint)
                 self._write_waiting()
-        except OSError as error:
+        except Exception as error:
+            # Usually of the disk. An entry that cannot be encoded must not end the thread silently.
             self._end(error)
 
     def close(self) -> None:
@@ -271,7 +272,7 @@ class SchedulingJournal(SilentTap):
         self.pump()
         self._metrics.active.set(0)
 
-    def _end(self, error: OSError) -> None:
+    def _end(self, error: Exception) -> None:
         if self.failure is None:
             self.failure = error
             self._metrics.active.set(0)
