@@ -27,7 +27,12 @@ class Stage:
         self.sent: list[dict[str, Any]] = []
         self.clock = VirtualClock(1_700_000_000.0)
         self.tasks: list[asyncio.Task[None]] = []
-        self.writer = PodGroupStatusWriter(self, self.clock, self.spawn)  # type: ignore[arg-type]
+        #: The pods whose status is being written.
+        self.open: dict[str, asyncio.Event] = {}
+        self.writer = PodGroupStatusWriter(self, self.clock, self.spawn, self.told)  # type: ignore[arg-type]
+
+    async def told(self, uid: str) -> None:
+        await self.open[uid].wait()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         self.tasks.append(asyncio.ensure_future(work))
@@ -135,3 +140,18 @@ async def test_the_generation_is_told_if_the_group_has_one() -> None:
     stage.writer.write(group, TRUE)
     await stage.settle()
     assert stage.sent[0]["observedGeneration"] == 4
+
+
+async def test_the_conditions_of_the_pods_come_first() -> None:
+    stage = Stage()
+    stage.open = {"p": asyncio.Event(), "q": asyncio.Event()}
+    stage.writer.write(GROUP, FALSE, ["p", "q"])
+    await stage.settle()
+    stage.open["q"].set()
+    await stage.settle()
+    assert stage.statuses == []
+    # A later condition does not wait for the pods again.
+    stage.writer.write(GROUP, TRUE)
+    stage.open["p"].set()
+    await stage.settle()
+    assert stage.statuses == ["True"]

@@ -116,6 +116,8 @@ class GangRun:
         self._replica = Replica("scheduler", self.settings(), self._server, seed)
         self._with_faults = faults
         self._binds: list[str] = []
+        #: The names of the nodes that members were bound to.
+        self._used: set[str] = set()
         self._kills_at_permit = 0
         self._finished: list[str] = []
         self._seconds = 0.0
@@ -123,6 +125,10 @@ class GangRun:
     def settings(self) -> Settings:
         """Return the settings of the scheduler."""
         return settings()
+
+    def make_nodes(self) -> list[Json]:
+        """Return the nodes, which have room for one gang."""
+        return [make_node(name, MEMBERS // 2) for name in ("node-1", "node-2")]
 
     def make_group(self, name: str) -> Json:
         """Return the group of a gang."""
@@ -164,10 +170,11 @@ class GangRun:
         def bound(pod: Json, node_name: str) -> None:
             check(pod, node_name)
             self._binds.append(gang_of(pod))
+            self._used.add(node_name)
 
         self._server.before_bind = bound
-        for name in ("node-1", "node-2"):
-            self._store.create(NODES, make_node(name, MEMBERS // 2))
+        for node in self.make_nodes():
+            self._store.create(NODES, node)
         for gang in GANGS:
             self._store.create(self.groups, self.make_group(gang))
         self._replica.start()

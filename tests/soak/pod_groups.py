@@ -4,11 +4,13 @@
     python -m tests.soak.pod_groups --seeds 2000
 
 As tests.soak.gangs, with the kind that the scheduler itself treats as one. The scheduler is killed
-at random moments, often in the middle of a gang's binding. Besides what holds there:
+at random moments, often in the middle of a gang's binding. With an odd seed, a gang must go to one
+rack, of which there are two, and one of them is too small. Besides what holds there:
 
 - no partial gang is ever left: once a member of a gang is bound, all of them are bound before any
   member of the other gang, also across kills;
 - no group is lost: both run in the end, although unschedulable groups are never flushed;
+- with racks, every member is bound in the rack that is large enough;
 - no group is left half-assumed: when both have run, nothing is assumed or in flight, and cache,
   queue and groups are consistent.
 """
@@ -37,6 +39,7 @@ from tests.soak.gangs import (
     GangRun,
     gang_of,
     make_member,
+    make_node,
 )
 from tests.soak.object_store import PODS, Json
 from tests.soak.scenarios import NAMESPACE, SCHEDULER
@@ -49,10 +52,16 @@ SETTLING_SECONDS = 120.0
 WORKLOAD_GROUPS = "/apis/scheduling.k8s.io/v1beta1/podgroups"
 
 
+#: The label of the racks, and the node of the small one.
+RACK = "example.com/rack"
+SMALL_NODE = "node-3"
+
+
 @cache
-def group_settings() -> Settings:
-    """Return the settings of a scheduler with pod groups."""
-    registry, features = default_registry(), FeatureGates({"GenericWorkload": True})
+def group_settings(*, racks: bool) -> Settings:
+    """Return the settings of a scheduler with pod groups, that may be bound to racks."""
+    gates = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": racks}
+    registry, features = default_registry(), FeatureGates(gates)
     config = load_config_data(
         {
             "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -71,17 +80,35 @@ class PodGroupRun(GangRun):
 
     groups = WORKLOAD_GROUPS
 
+    @property
+    def has_racks(self) -> bool:
+        """Return whether a gang must go to one rack."""
+        return self._seed % 2 == 1
+
     def settings(self) -> Settings:
         """Return the settings of a scheduler with pod groups."""
-        return group_settings()
+        return group_settings(racks=self.has_racks)
+
+    def make_nodes(self) -> list[Json]:
+        """Return the nodes; with racks, also one of a rack that is too small."""
+        nodes = super().make_nodes()
+        if self.has_racks:
+            nodes.append(make_node(SMALL_NODE, MEMBERS // 2))
+            for node in nodes:
+                rack = "small" if node["metadata"]["name"] == SMALL_NODE else "large"
+                node["metadata"]["labels"][RACK] = rack
+        return nodes
 
     def make_group(self, name: str) -> Json:
         """Return the PodGroup of a gang."""
+        spec: Json = {"schedulingPolicy": {"gang": {"minCount": MEMBERS}}, "priority": 0}
+        if self.has_racks:
+            spec["schedulingConstraints"] = {"topology": [{"key": RACK}]}
         return {
             "apiVersion": "scheduling.k8s.io/v1beta1",
             "kind": "PodGroup",
             "metadata": {"name": name, "namespace": NAMESPACE},
-            "spec": {"schedulingPolicy": {"gang": {"minCount": MEMBERS}}, "priority": 0},
+            "spec": spec,
         }
 
     def make_member(self, gang: str, number: int) -> Json:
@@ -107,6 +134,8 @@ class PodGroupRun(GangRun):
         if scheduler is None:
             return
         violations = self._ledger.violations
+        if SMALL_NODE in self._used:
+            violations.append("a member was bound in the small rack")
         if len(self._finished) == len(GANGS):
             violations += [f"{uid} is still assumed" for uid in scheduler.cache.assumed]
             violations += [f"{pod.key} is in flight" for pod in scheduler.queue.in_flight()]

@@ -45,6 +45,9 @@ def do_nothing(*given: Any) -> None:
         ),
         pytest.param(((SchedulingQueue, "group_attempted", do_nothing),), id="a group is lost"),
         pytest.param(((PodGroupPlacing, "undo", do_nothing),), id="a group is left half-assumed"),
+        pytest.param(
+            ((WorkloadPodGroup, "topology_key", ""),), id="a gang goes to more than one rack"
+        ),
     ],
 )
 def test_a_planted_bug_is_found(planted: Any, monkeypatch: pytest.MonkeyPatch) -> None:

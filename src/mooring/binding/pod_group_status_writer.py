@@ -8,13 +8,15 @@ the condition. kube-scheduler looks at its cached copy for that, which may be be
 right after the success can overwrite it; here what was written is remembered until the informer
 has seen it.
 
+Whoever sees the condition of a group finds those of its pods: they are written before it.
+
 # kube-scheduler: schedule_one_podgroup.go (updatePodGroupCondition)
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any, Protocol
 
 from mooring.api import Condition, WorkloadPodGroup
@@ -31,8 +33,10 @@ log = logging.getLogger(__name__)
 class GroupStatusWriter(Protocol):
     """A writer of pod groups' conditions."""
 
-    def write(self, group: WorkloadPodGroup, condition: Condition) -> None:
-        """Schedule the write of a condition."""
+    def write(
+        self, group: WorkloadPodGroup, condition: Condition, after: Collection[str] = ()
+    ) -> None:
+        """Schedule the write of a condition, after what was written of the pods with these uids."""
         ...
 
 
@@ -40,8 +44,14 @@ class PodGroupStatusWriter:
     """A writer of pod groups' conditions, in tasks. Owned by the scheduling loop."""
 
     def __init__(
-        self, client: ApiClient, clock: Clock, spawn: Callable[[Coroutine[Any, Any, None]], None]
+        self,
+        client: ApiClient,
+        clock: Clock,
+        spawn: Callable[[Coroutine[Any, Any, None]], None],
+        told: Callable[[str], Coroutine[Any, Any, None]],
     ) -> None:
+        """Make a writer; `told` waits for the write of a pod's status."""
+        self._told = told
         self._client = client
         self._clock = clock
         self._spawn = spawn
@@ -50,7 +60,9 @@ class PodGroupStatusWriter:
         #: The uids of the groups whose status is being written.
         self._under_way: set[str] = set()
 
-    def write(self, group: WorkloadPodGroup, condition: Condition) -> None:
+    def write(
+        self, group: WorkloadPodGroup, condition: Condition, after: Collection[str] = ()
+    ) -> None:
         """Schedule the write of a condition, unless the group has it or was scheduled before."""
         uid = group.metadata.uid
         latest = self._wanted.pop(uid, None) or _find(group, condition.type)
@@ -64,13 +76,15 @@ class PodGroupStatusWriter:
             del self._wanted[next(iter(self._wanted))]
         if not same and uid not in self._under_way:
             self._under_way.add(uid)
-            self._spawn(self._send(group))
+            self._spawn(self._send(group, after))
 
-    async def _send(self, group: WorkloadPodGroup) -> None:
+    async def _send(self, group: WorkloadPodGroup, after: Collection[str]) -> None:
         """Write the condition that is wanted, until none has been asked for meanwhile."""
         uid, wait = group.metadata.uid, FIRST_WAIT
         written: Condition | None = None
         try:
+            for pod in after:
+                await self._told(pod)
             while (wanted := self._wanted.get(uid)) is not None and wanted is not written:
                 try:
                     await self._write(group, wanted)

@@ -116,7 +116,11 @@ class StatusWriter:
     async def write_first(self, pod: Pod, change: StatusChange) -> None:
         """Write a change, and return after the first attempt, successful or not."""
         self.write(pod, change)
-        writing = self._under_way.get(pod.metadata.uid)
+        await self.told(pod.metadata.uid)
+
+    async def told(self, uid: str) -> None:
+        """Wait until the changes of a pod so far have been written, or a write has failed."""
+        writing = self._under_way.get(uid)
         if writing is not None:
             await writing.done.wait()
 

@@ -19,7 +19,7 @@ from mooring.cli.messages import terminal_width
 from mooring.cli.rule_flags import add_rule_flags, gives_rules, read_rules
 from mooring.cli.schedule import shown_nodes
 from mooring.errors import ApiError, ConfigError, MooringError, ObjectError
-from mooring.explain.data import answer_data
+from mooring.explain.data import ANSWER_VERSION, answer_data
 from mooring.explain.data_reading import read_live_explanation
 from mooring.explain.lease_annotations import read_fingerprint
 from mooring.explain.tables import wrap
@@ -202,7 +202,7 @@ class _Question:
             explained = read_live_explanation(found)
             return PodExplanation(
                 [f"Answered by {scheduler.who}:"],
-                {"version": VERSION, "answeredBy": scheduler.who, **found},
+                {"version": ANSWER_VERSION, "answeredBy": scheduler.who, **found},
                 lambda width, nodes: explained.lines(width, nodes=nodes),
             )
 

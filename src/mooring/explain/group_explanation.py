@@ -16,7 +16,7 @@ ALL_NODES = "all nodes"
 
 
 def group_text(pod: Pod, attempts: Sequence[ExaminedGroup], width: int | None = None) -> list[str]:
-    """Return the lines that explain the last attempt of a pod's group and how others ended."""
+    """Return the lines that explain the attempts of a pod's group, the last one in full."""
     found = attempts[-1]
     when = f"attempt {found.attempt}: {_how_ended(found)}"
     lines = [f"{pod.key}, pod group {found.group.key}, {when}"]

@@ -446,6 +446,7 @@ def _refused(info: QueuedPodInfo, failure: Failure) -> Decision:
     outcome = Outcome.UNSCHEDULABLE if failure.rejected else Outcome.ERROR
     decision = Decision(info.pod, info.profile, outcome, message=failure.message)
     decision.unschedulable_plugins = frozenset(failure.unschedulable)
+    decision.errors = tuple(failure.faults)
     return decision
 
 

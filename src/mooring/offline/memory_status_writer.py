@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec.structs import replace
 
 from mooring.api import Condition, Pod, WorkloadPodGroup
@@ -43,7 +45,9 @@ class MemoryGroupStatusWriter:
     def __init__(self, groups: Store[WorkloadPodGroup]) -> None:
         self._groups = groups
 
-    def write(self, group: WorkloadPodGroup, condition: Condition) -> None:
+    def write(
+        self, group: WorkloadPodGroup, condition: Condition, after: Collection[str] = ()
+    ) -> None:
         """Write a condition; a group that was scheduled once stays so."""
         current = self._groups.get(group.metadata.name, group.metadata.namespace)
         if current is None or current.metadata.uid != group.metadata.uid:

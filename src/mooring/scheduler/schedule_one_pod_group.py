@@ -230,7 +230,7 @@ class PodGroupAttempts:
             self._attempts.give_back(attempt, Status.unschedulable(message))
             self._fail_member(attempt.info, failure, attempt.start)
         vlog(log, 2, _UNABLE, podGroup=group, err=message)
-        self._tell(group, "False", UNSCHEDULABLE, message)
+        self._tell(group, "False", UNSCHEDULABLE, message, [one.info for one in permitted])
         self._observe(labels.UNSCHEDULABLE, placing.profile, start)
         self._end(info, GroupOutcome.UNSCHEDULABLE)
 
@@ -282,13 +282,13 @@ class PodGroupAttempts:
         group, message = placing.group, final.message
         if final.is_error:
             log_error(log, message, "Error scheduling pod group", podGroup=group)
-            self._tell(group, "False", SCHEDULER_ERROR, message)
+            self._tell(group, "False", SCHEDULER_ERROR, message, members)
             result_label, outcome = labels.ERROR, GroupOutcome.ERROR
         else:
             waits = nominations is not None
             text = "Pod group is waiting for preemption" if waits else _UNABLE
             vlog(log, 2, text, podGroup=group, unschedulablePods=len(members), err=message)
-            self._tell(group, "False", UNSCHEDULABLE, message)
+            self._tell(group, "False", UNSCHEDULABLE, message, members)
             result_label = labels.WAITING_ON_PREEMPTION if waits else labels.UNSCHEDULABLE
             outcome = GroupOutcome.UNSCHEDULABLE
         self._observe(result_label, placing.profile, start)
@@ -305,7 +305,7 @@ class PodGroupAttempts:
             status = Status.error(message)
             self._examiner.take(ExaminedGroup(info.group, info.attempts, pods, status, ()))
         if group is not None:
-            self._tell(group, "False", SCHEDULER_ERROR, message)
+            self._tell(group, "False", SCHEDULER_ERROR, message, info.in_order())
         self._end(info, GroupOutcome.ERROR)
 
     def _end(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
@@ -318,11 +318,19 @@ class PodGroupAttempts:
         if self._failed is not None:
             self._failed(info, failure)
 
-    def _tell(self, group: WorkloadPodGroup, status: str, reason: str, message: str) -> None:
+    def _tell(
+        self,
+        group: WorkloadPodGroup,
+        status: str,
+        reason: str,
+        message: str,
+        members: Iterable[QueuedPodInfo] = (),
+    ) -> None:
+        """Write the condition of a group, after those of the members that failed."""
         condition = Condition(
             type=INITIALLY_SCHEDULED, status=status, reason=reason, message=cut_text(message)
         )
-        self._status_writer.write(group, condition)
+        self._status_writer.write(group, condition, [member.uid for member in members])
 
     def _observe(self, result: str, profile: Profile, start: float) -> None:
         seconds = self._clock.now() - start
@@ -340,7 +348,9 @@ def _policy(policy: str | None) -> str:
 def _group_failure(status: Status, message: str) -> Failure:
     """Return the failure of a pod that shares its group's fate."""
     if status.is_error:
-        return Failure(message, rejected=False)
+        failure = Failure(message, rejected=False)
+        failure.faults = (status,)
+        return failure
     return Failure(message, rejected=True, of_group=True, unschedulable=(GANG_SCHEDULING,))
 
 

@@ -209,7 +209,9 @@ class Scheduler:
                 profiles=self.profiles,
                 cache=self.cache,
                 groups=self.pod_groups,
-                status_writer=PodGroupStatusWriter(client, clock, self._tasks.start),
+                status_writer=PodGroupStatusWriter(
+                    client, clock, self._tasks.start, self.status_writer.told
+                ),
                 features=features,
                 clock=clock,
                 metrics=metrics,

@@ -218,6 +218,12 @@ def _document(plugin: type[Plugin], args: Any) -> dict[str, Any]:
     points = points_of(plugin)
     if Point.QUEUE_SORT in points:
         plugins["queueSort"] = {"disabled": [{"name": "*"}], "enabled": enabled}
+    if Point.PLACEMENT_GENERATE in points:
+        # Only the first plugin is asked.
+        plugins["placementGenerate"] = {"disabled": [{"name": "*"}], "enabled": enabled}
+    if Point.POD_GROUP_POST_FILTER in points:
+        # Alone, because one of the others usually ends the point before it.
+        plugins["podGroupPostFilter"] = {"disabled": [{"name": "*"}], "enabled": enabled}
     if Point.BIND in points and plugin.name != "DefaultBinder":
         # Before DefaultBinder, which always binds.
         binders = [*enabled, {"name": "DefaultBinder"}]

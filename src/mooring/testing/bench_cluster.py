@@ -13,6 +13,7 @@ from mooring.cycle.profile import Profile
 from mooring.cycle.profile_handle import ProfileHandle, SharedState
 from mooring.framework.features import FeatureGates
 from mooring.framework.handle import EventWriter
+from mooring.framework.pod_groups import PodGroups, has_pod_groups
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.release_metrics import make_metrics
 from mooring.observe.clock import VirtualClock
@@ -51,7 +52,8 @@ class BenchCluster:
         self, objects: Iterable[KubeObject], features: FeatureGates, make_profile: MakeProfile
     ) -> None:
         pod_infos = PodInfos(features)
-        self.objects = MemoryCluster(pod_infos, objects)
+        pod_groups = PodGroups() if has_pod_groups(features) else None
+        self.objects = MemoryCluster(pod_infos, objects, pod_groups)
         VolumeController(self.objects)
         ClaimController(self.objects)
         clock = VirtualClock()
@@ -75,6 +77,7 @@ class BenchCluster:
             activate=activated.extend,
             spawn=_drop,
             every=self.periodic.every,
+            pod_groups=pod_groups or PodGroups(),
             metrics=make_metrics(features),
         )
         name = "default-scheduler"

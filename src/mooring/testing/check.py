@@ -34,6 +34,10 @@ class CheckReport(msgspec.Struct):
     signed: int = 0
     #: Whole scheduling attempts.
     attempts: int = 0
+    #: Placements of pod groups that were generated or scored.
+    placements: int = 0
+    #: Whole attempts in clusters with a gang.
+    group_attempts: int = 0
 
 
 def check_plugin(
@@ -60,7 +64,11 @@ def check_plugin(
     - pods with the same signature (`sign_pod`) get the same answer;
     - with `reads_pods = False`, pods on the nodes change no answer;
     - a change of the cluster is noticed: no cached answer becomes stale;
-    - whole scheduling attempts raise nothing and wait for nothing outside.
+    - whole scheduling attempts raise nothing and wait for nothing outside;
+    - if the plugin has points of pod groups: placements do not depend on the order of the nodes,
+      nor PlacementFeasible on more than the progress, nor scores on the order of placements, and
+      whole attempts of a gang raise nothing. The gates of pod groups are then on unless `features`
+      says otherwise.
 
     Clusters and pods are generated, one cluster per round, each from the next seed. Their labels
     and annotations contain words from the plugin's code. If that is not enough, `nodes`, `pods`
@@ -70,7 +78,10 @@ def check_plugin(
     # Loaded on first use: the checks run the whole scheduler.
     from mooring.testing.bench import Workbench
     from mooring.testing.contract_checks import GivenObjects, check_contract_of
+    from mooring.testing.group_checks import GATES, has_group_points
 
+    if has_group_points(plugin):
+        features = {**GATES, **(features or {})}
     workbench = Workbench(plugin, args=args, features=features)
     given = GivenObjects(list(nodes), list(pods), list(objects))
     try:

@@ -8,11 +8,13 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.api import KubeObject, Node, Pod
+from mooring.framework.pod_groups import has_pod_groups
 from mooring.framework.points import Point, points_of
 from mooring.testing.bench import Answers, Bench, Workbench
 from mooring.testing.check import CheckReport
 from mooring.testing.diagnoses import check_diagnoses
 from mooring.testing.forms import check_filter, check_score
+from mooring.testing.group_checks import check_groups, has_group_points
 from mooring.testing.plugin_answers import Case, ask
 from mooring.testing.plugin_constants import words_of
 from mooring.testing.plugin_lifecycle import (
@@ -81,6 +83,10 @@ def _check_scene(
     check_reads_no_pods(bench, empty, scene, seed)
     _check_changes(workbench, bench, scene, seed, rng)
     report.attempts += check_attempts(workbench, scene, seed)
+    if has_group_points(workbench.kind) and has_pod_groups(workbench.features):
+        placements, tried = check_groups(workbench, scene, seed, rng)
+        report.placements += placements
+        report.group_attempts += tried
 
 
 def _check_changes(
