@@ -5,6 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mooring.api.app_group import AppGroup
+from mooring.api.composite_pod_group import (
+    AnyPodGroup,
+    CompositeGangSchedulingPolicy,
+    CompositePodGroup,
+    CompositePodGroupSchedulingPolicy,
+    CompositePodGroupSpec,
+    CompositePodGroupStatus,
+)
 from mooring.api.containers import (
     Container,
     ContainerPort,
@@ -160,8 +168,11 @@ from mooring.api.workload_pod_group import (
     DisruptionMode,
     GangSchedulingPolicy,
     PodGroupResourceClaim,
+    PodGroupResourceClaimStatus,
     PodGroupSchedulingConstraints,
     PodGroupSchedulingPolicy,
+    SchedulingGroup,
+    SchedulingGroupSpec,
     SingleDisruptionMode,
     TopologyConstraint,
     WorkloadPodGroup,
@@ -204,6 +215,7 @@ __all__ = [
     "AWSElasticBlockStoreVolumeSource",
     "Affinity",
     "AllDisruptionMode",
+    "AnyPodGroup",
     "AppGroup",
     "AttachedVolume",
     "AzureDiskVolumeSource",
@@ -218,6 +230,11 @@ __all__ = [
     "CSIStorageCapacity",
     "CSIVolumeSource",
     "CinderVolumeSource",
+    "CompositeGangSchedulingPolicy",
+    "CompositePodGroup",
+    "CompositePodGroupSchedulingPolicy",
+    "CompositePodGroupSpec",
+    "CompositePodGroupStatus",
     "Condition",
     "Container",
     "ContainerExtendedResourceRequest",
@@ -295,6 +312,7 @@ __all__ = [
     "PodExtendedResourceClaimStatus",
     "PodGroup",
     "PodGroupResourceClaim",
+    "PodGroupResourceClaimStatus",
     "PodGroupSchedulingConstraints",
     "PodGroupSchedulingPolicy",
     "PodGroupSpec",
@@ -328,6 +346,8 @@ __all__ = [
     "ResourceList",
     "ResourceRequirements",
     "ResourceSlice",
+    "SchedulingGroup",
+    "SchedulingGroupSpec",
     "SeccompProfile",
     "Selector",
     "Service",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mooring.api import WorkloadPodGroup
+from mooring.api import AnyPodGroup
 from mooring.cycle.profile import PlacementScoreStep, Profile
 from mooring.cycle.timing import PLACEMENT_GENERATE, PLACEMENT_SCORE
 from mooring.framework.contract_errors import fault, wrong_type
@@ -29,7 +29,7 @@ _FAILED = 'running PlacementScore plugins: plugin "{}" failed with: {}'
 
 
 def run_placement_generate(
-    profile: Profile, state: CycleState, group: WorkloadPodGroup, nodes: Nodes
+    profile: Profile, state: CycleState, group: AnyPodGroup, nodes: Nodes
 ) -> Sequence[Placement] | Status:
     """Ask the first plugin for the placements to try; without a plugin, all nodes are one."""
     if not profile.placement_generate:
@@ -61,7 +61,7 @@ def run_placement_generate(
 def run_placement_score(
     profile: Profile,
     state: CycleState,
-    group: WorkloadPodGroup,
+    group: AnyPodGroup,
     assignments: Sequence[GroupAssignments],
 ) -> Ints | Status:
     """Return the weighted sum of the plugins' scores of each placement, or an error."""
@@ -82,7 +82,7 @@ def run_placement_score(
 def _score(
     step: PlacementScoreStep,
     state: CycleState,
-    group: WorkloadPodGroup,
+    group: AnyPodGroup,
     assignments: Sequence[GroupAssignments],
 ) -> Ints | Status:
     assert step.score is not None

@@ -28,7 +28,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import count
 from typing import Any
 
-from mooring.api import Pod, WorkloadPodGroup
+from mooring.api import AnyPodGroup, Pod
 from mooring.framework.cluster_events import ClusterEvent
 from mooring.framework.features import FeatureGates
 from mooring.framework.pod_groups import PodGroups
@@ -191,17 +191,17 @@ class SchedulingQueue:
 
     # ---- changes of pod groups
 
-    def add_group(self, group: WorkloadPodGroup) -> None:
+    def add_group(self, group: AnyPodGroup) -> None:
         """Queue the pods that have waited for a pod group to exist."""
         if self._groups is not None:
             self._groups.group_added(group)
 
-    def update_group(self, group: WorkloadPodGroup) -> None:
+    def update_group(self, group: AnyPodGroup) -> None:
         """Replace the object of a pod group."""
         if self._groups is not None:
             self._groups.group_updated(group)
 
-    def delete_group(self, group: WorkloadPodGroup) -> None:
+    def delete_group(self, group: AnyPodGroup) -> None:
         """Take a pod group out of the queue; its pods wait until it exists again."""
         if self._groups is not None:
             self._groups.group_deleted(group)

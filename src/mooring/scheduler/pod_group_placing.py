@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 
-from mooring.api import Pod, WorkloadPodGroup
+from mooring.api import AnyPodGroup, Pod, WorkloadPodGroup
 from mooring.binding.binding_cycle import AssumedPod
 from mooring.binding.binding_points import run_reserve, run_unreserve
 from mooring.cache.cache import Cache
@@ -23,7 +23,7 @@ from mooring.cycle.group_points import run_placement_feasible
 from mooring.cycle.placement_points import run_placement_generate, run_placement_score
 from mooring.cycle.profile import Profile
 from mooring.framework.decision import Decision, Outcome
-from mooring.framework.nodes import Rows
+from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.placements import (
     GroupAssignments,
     MemberRefusal,
@@ -65,6 +65,17 @@ class MemberResult(msgspec.Struct):
     failure: Failure | None = None
 
 
+class GroupResult(msgspec.Struct, frozen=True):
+    """What became of one pod group in an attempt, which may be for several."""
+
+    group: WorkloadPodGroup
+    members: Sequence[QueuedPodInfo]
+    #: One for each pod that was tried, in the order of `members`.
+    results: Sequence[MemberResult]
+    #: Why the group does not fit; None if it does.
+    status: Status | None
+
+
 class PodGroupPlacing:
     """The placing of one group's pods. Owned by the group's attempt."""
 
@@ -76,13 +87,18 @@ class PodGroupPlacing:
         clock: Clock,
         *,
         profile: Profile,
-        group: WorkloadPodGroup,
+        group: AnyPodGroup,
         members: Sequence[QueuedPodInfo],
         timed: bool,
         refusals: Sequence[MemberRefusal] = (),
+        is_part: bool = False,
     ) -> None:
-        """Prepare the placing of `members`; a trial gets the `refusals` of the attempt before."""
+        """Prepare the placing of `members`; a trial gets the `refusals` of the attempt before.
+
+        A group that `is_part` of a composite group fits even if no further pod is placed.
+        """
         self.group = group
+        self._is_part = is_part
         self.profile = profile
         #: The state that the group's points share.
         self.state = CycleState()
@@ -111,57 +127,60 @@ class PodGroupPlacing:
     def assignments(self) -> Sequence[tuple[PodInfo, str]]:
         """The pods that are placed, each with the node's name."""
         info = self.profile.handle.pod_info
-        return [(info(one.pod), one.node_name) for one in self._placed()]
+        return [(info(one.pod), one.node_name) for one in self.placed()]
 
-    async def place(self) -> Status | None:
-        """Place the pods; return why the group does not fit, or None.
+    def outcomes(self, status: Status | None) -> Sequence[GroupResult]:
+        """Return what became of each pod group, if `place` has returned this status."""
+        assert isinstance(self.group, WorkloadPodGroup)
+        return (GroupResult(self.group, self._members, self.results, status),)
+
+    async def place(self, within: Rows | None = None) -> Status | None:
+        """Place the pods on these rows, or anywhere; return why the group does not fit, or None.
 
         If it fits, the pods are assumed; otherwise none is.
         """
         self.undo()
         if not self._topology:
-            return await self._place_in(None)
+            return await self._place_in(within)
         nodes = self.profile.handle.snapshot
+        if within is not None:
+            nodes = nodes.select(within)
         placements = run_placement_generate(self.profile, self.state, self.group, nodes)
         if isinstance(placements, Status):
             self.results = []
             return placements
         self._metrics.generated_placements[self.profile.name].inc(len(placements))
-        if len(placements) == 1 and bool(placements[0].mask.all()):
-            status = await self._evaluate(placements[0], None)
-        else:
-            status = await self._place_in_best(placements)
-        return status
+        return await self._place_in_best(nodes, placements)
 
-    async def _place_in_best(self, placements: Sequence[Placement]) -> Status | None:
+    async def _place_in_best(self, nodes: Nodes, placements: Sequence[Placement]) -> Status | None:
         """Try the group in every placement; leave it placed in the best one."""
-        nodes = self.profile.handle.snapshot
         fitting: list[tuple[GroupAssignments, list[MemberResult]]] = []
         first: tuple[Status, list[MemberResult]] | None = None
         for placement in placements:
-            rows = np.flatnonzero(placement.mask)
-            status = await self._evaluate(placement, rows)
+            part = nodes.where(placement.mask)
+            status = await self._evaluate(placement, part.rows)
             if status is not None and status.is_error:
                 return status
             if status is None:
+                if len(placements) == 1:
+                    return None
                 pods = self.assignments
                 self.undo()
-                found = GroupAssignments(placement.name, nodes.select(rows), pods)
-                fitting.append((found, self.results))
+                fitting.append((GroupAssignments(placement.name, part, pods), self.results))
             elif first is None:
                 first = status, self.results
         if not fitting:
             assert first is not None
             status, self.results = first
-            return Status.unschedulable(
-                GROUP_UNSCHEDULABLE, NONE_AVAILABLE.format(len(placements), _said(status))
-            )
-        chosen = self._choose([found for found, _ in fitting])
+            return none_available(len(placements), status)
+        chosen = choose_placement(
+            self.profile, self.state, self.group, [found for found, _ in fitting]
+        )
         if isinstance(chosen, Status):
             self.results = []
             return chosen
-        found, self.results = fitting[chosen]
-        return self._place_again(found)
+        found, results = fitting[chosen]
+        return self.place_again(results, found.pods)
 
     async def _evaluate(self, placement: Placement, rows: Rows | None) -> Status | None:
         start = self._clock.now()
@@ -175,20 +194,13 @@ class PodGroupPlacing:
             vlog(log, 4, "Placement evaluated", placement=placement.name, result=result)
         return status
 
-    def _choose(self, fitting: Sequence[GroupAssignments]) -> int | Status:
-        """Return the position of the best placement; of equals, a random one."""
-        if len(fitting) == 1:
-            return 0
-        totals = run_placement_score(self.profile, self.state, self.group, fitting)
-        if isinstance(totals, Status):
-            return totals
-        best: list[int] = np.flatnonzero(totals == totals.max()).tolist()
-        return self.profile.handle.random.choice(best)
-
-    def _place_again(self, found: GroupAssignments) -> Status | None:
+    def place_again(
+        self, results: list[MemberResult], pods: Sequence[tuple[PodInfo, str]]
+    ) -> Status | None:
         """Assume and reserve pods again on the nodes that were found for them."""
-        nodes = {info.uid: node_name for info, node_name in found.pods}
-        for result in self.results:
+        self.results = results
+        nodes = {info.uid: node_name for info, node_name in pods}
+        for result in results:
             attempt = result.attempt
             if attempt is None:
                 continue
@@ -210,7 +222,8 @@ class PodGroupPlacing:
         except BaseException:
             self.undo()
             raise
-        if status is None and not any(result.attempt for result in self.results):
+        placed = self._is_part or any(result.attempt for result in self.results)
+        if status is None and not placed:
             # Enough pods of the group run already, and none of the others fits.
             status = Status.unschedulable(GROUP_UNSCHEDULABLE)
         if status is not None:
@@ -252,7 +265,7 @@ class PodGroupPlacing:
 
     def _still_fit(self, others: Sequence[PodInfo]) -> bool:
         """Return whether all placed pods pass Filter on their nodes beside pods that came back."""
-        handle, placed = self.profile.handle, self._placed()
+        handle, placed = self.profile.handle, self.placed()
         counting = [one for one in placed if handle.precomputes(one.state)]
         if not counting:
             # What a plugin says of a node depends on that node alone.
@@ -296,7 +309,8 @@ class PodGroupPlacing:
         view = one_row(nodes, nodes.row(one.node_name))
         return handle.run_filters(one.state, one.pod, view)[0] is None
 
-    def _placed(self) -> list[AssumedPod]:
+    def placed(self) -> list[AssumedPod]:
+        """Return the pods that are placed."""
         return [
             assumed
             for result in self.results
@@ -337,6 +351,7 @@ class PodGroupPlacing:
         start = self._clock.now()
         state = CycleState()
         state.record_plugin_metrics = self._timed
+        state.pod_group_state = self.state
         decision = await self._attempts.decide(
             member.pod, state, start, post_filter=False, within=within
         )
@@ -350,6 +365,27 @@ class PodGroupPlacing:
             self._attempts.give_back(attempt, status)
             return MemberResult(member, start, failure=Failure.on_node(status))
         return MemberResult(member, start, attempt)
+
+
+def choose_placement(
+    profile: Profile,
+    state: CycleState,
+    group: AnyPodGroup,
+    fitting: Sequence[GroupAssignments],
+) -> int | Status:
+    """Return the position of the best placement; of equals, a random one."""
+    if len(fitting) == 1:
+        return 0
+    totals = run_placement_score(profile, state, group, fitting)
+    if isinstance(totals, Status):
+        return totals
+    best: list[int] = np.flatnonzero(totals == totals.max()).tolist()
+    return profile.handle.random.choice(best)
+
+
+def none_available(count: int, first: Status) -> Status:
+    """Return the refusal of a group that fits in none of so many placements."""
+    return Status.unschedulable(GROUP_UNSCHEDULABLE, NONE_AVAILABLE.format(count, _said(first)))
 
 
 def _said(status: Status) -> str:

@@ -16,9 +16,17 @@ _NODE = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_A
 class ClaimHints:
     """The queueing hints of DynamicResources."""
 
-    def __init__(self, claims: Claims, release: Release, *, taint_rules: bool = False) -> None:
+    def __init__(
+        self,
+        claims: Claims,
+        release: Release,
+        *,
+        taint_rules: bool = False,
+        of_groups: bool = False,
+    ) -> None:
         self._claims = claims
         self._taint_rules = taint_rules
+        self._of_groups = of_groups
         self._claim_actions = _CHANGED
         if release.claim_deletion_wakes:
             self._claim_actions |= ActionType.DELETE
@@ -50,7 +58,7 @@ class ClaimHints:
         if new is None:
             freed = old is not None and old.status.allocation is not None
             return QueueingHint.QUEUE if freed else QueueingHint.SKIP
-        found = find_claims(pod, self._claims)
+        found = find_claims(pod, self._claims, of_groups=self._of_groups)
         if isinstance(found, str):
             return QueueingHint.SKIP
         if old is not None and old.status.allocation and not new.status.allocation:
@@ -63,5 +71,5 @@ class ClaimHints:
 
     def after_pod_changed(self, pod: Pod, old: Pod | None, new: Pod) -> QueueingHint:
         """Queue if all claims of the pod have been created."""
-        found = find_claims(new, self._claims)
+        found = find_claims(new, self._claims, of_groups=self._of_groups)
         return QueueingHint.SKIP if isinstance(found, str) else QueueingHint.QUEUE
