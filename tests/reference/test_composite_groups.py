@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -211,9 +211,17 @@ def told(cluster: Cluster) -> Told:
 
 
 def observe(
-    side: Side, plane: ControlPlane, folder: Path, objects: list[Object], bound: int
+    side: Side,
+    plane: ControlPlane,
+    folder: Path,
+    objects: list[Object],
+    bound: int,
+    look: Callable[[Cluster], None] = lambda cluster: None,
 ) -> tuple[Told, set[str]]:
-    """Run a scheduler on objects; return what everybody was told, and the nodes in use."""
+    """Run a scheduler on objects; return what everybody was told, and the nodes in use.
+
+    `look` is called with the cluster at the end.
+    """
     expected = sum(one["kind"] in ("Pod", "PodGroup") for one in objects)
     with warnings.catch_warnings(), Api(plane.access) as api:
         warnings.simplefilter("ignore", InsecureRequestWarning)
@@ -227,6 +235,7 @@ def observe(
                 eventually(lambda: len(nodes(cluster)) == bound, f"{bound} pods bound")
                 # What is left of a tree is tried again at once, and may preempt only then.
                 eventually(lambda: all(map(is_final, told(cluster).items())), "last attempts")
+                look(cluster)
                 return told(cluster), set(nodes(cluster).values())
             finally:
                 running.stop()
@@ -276,3 +285,69 @@ def test_everybody_is_told_the_same(
     )
     assert by_group(ours) == by_group(theirs)
     assert at_ours == at_theirs
+
+
+def device_slice(node_name: str) -> Object:
+    pool = {"name": node_name, "generation": 1, "resourceSliceCount": 1}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": f"{node_name}-devices"},
+        "spec": {
+            "driver": "gpu.example.com",
+            "nodeName": node_name,
+            "pool": pool,
+            "devices": [{"name": "gpu-0"}],
+        },
+    }
+
+
+CLAIM: Object = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaim",
+    "metadata": {"name": "shared"},
+    "spec": {
+        "devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]},
+    },
+}
+CLASS: Object = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpu"},
+    "spec": {},
+}
+ENTRY = {"name": "gpu", "resourceClaimName": "shared"}
+
+
+@pytest.mark.parametrize(
+    "claims", [[ENTRY], []], ids=["a claim of the group", "a claim of the pods"]
+)
+def test_the_pods_of_a_gang_share_a_claim(
+    claims: list[Object], plane: ControlPlane, sides: tuple[Side, Side], tmp_path: Path
+) -> None:
+    objects = [
+        node("a"),
+        node("b"),
+        device_slice("b"),
+        CLASS,
+        CLAIM,
+        group("g", 2, resourceClaims=claims),
+        *pods("g", 2, resourceClaims=[ENTRY]),
+    ]
+    found = []
+    for side in sides:
+        reserved: list[tuple[str, ...]] = []
+
+        def note(cluster: Cluster, kept: list[tuple[str, ...]] = reserved) -> None:
+            (claim,) = cluster.api.list("ResourceClaim", cluster.namespace)
+            kept += [
+                (one.get("apiGroup", ""), one["resource"], one["name"])
+                for one in claim["status"]["reservedFor"]
+            ]
+
+        # What pods are told differs: kube-scheduler fails to bind the second one at first.
+        _, at = observe(side, plane, tmp_path, objects, 2, note)
+        found.append((at, sorted(reserved)))
+    assert found[1] == found[0]
+    users = [("scheduling.k8s.io", "podgroups", "g")]
+    assert found[0][1] == (users if claims else [("", "pods", "g-0"), ("", "pods", "g-1")])

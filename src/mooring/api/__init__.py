@@ -5,14 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mooring.api.app_group import AppGroup
-from mooring.api.composite_pod_group import (
-    AnyPodGroup,
-    CompositeGangSchedulingPolicy,
-    CompositePodGroup,
-    CompositePodGroupSchedulingPolicy,
-    CompositePodGroupSpec,
-    CompositePodGroupStatus,
-)
 from mooring.api.containers import (
     Container,
     ContainerPort,
@@ -164,7 +156,13 @@ from mooring.api.volumes import (
 )
 from mooring.api.workload_pod_group import (
     AllDisruptionMode,
+    AnyPodGroup,
     BasicSchedulingPolicy,
+    CompositeGangSchedulingPolicy,
+    CompositePodGroup,
+    CompositePodGroupSchedulingPolicy,
+    CompositePodGroupSpec,
+    CompositePodGroupStatus,
     DisruptionMode,
     GangSchedulingPolicy,
     PodGroupResourceClaim,

@@ -20,7 +20,6 @@ from mooring.api import (
 from mooring.api.resource import CLAIM_FINALIZER, POD_CLAIM_NAME, ResourceClaimStatus
 from mooring.informers.store import EventHandler, Store
 from mooring.offline.memory_cluster import MemoryCluster
-from mooring.plugins.dynamic_resources.resource_claims import is_of_group
 
 
 class ClaimController:
@@ -62,7 +61,7 @@ class ClaimController:
         for entry in pod.spec.resource_claims:
             if entry.resource_claim_template_name is None or entry.name in statuses:
                 continue
-            if group is not None and is_of_group(entry, group):
+            if group is not None and group.has_claim(entry):
                 name = _status_of(group, entry.name)
             else:
                 name = self._create(entry.resource_claim_template_name, pod, entry.name)

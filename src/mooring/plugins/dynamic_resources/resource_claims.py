@@ -10,7 +10,6 @@ from mooring.api import (
     DeviceClass,
     Pod,
     PodGroupResourceClaim,
-    PodResourceClaim,
     ResourceClaim,
     WorkloadPodGroup,
 )
@@ -110,15 +109,10 @@ def claim_users(pod: Pod, group: WorkloadPodGroup | None) -> list[ResourceClaimC
         if status.resource_claim_name is None
     }
     return [
-        _consumer(group) if group is not None and is_of_group(entry, group) else _consumer(pod)
+        _consumer(group) if group is not None and group.has_claim(entry) else _consumer(pod)
         for entry in pod.spec.resource_claims
         if entry.resource_claim_name is not None or entry.name not in left_out
     ]
-
-
-def is_of_group(entry: PodResourceClaim, group: WorkloadPodGroup) -> bool:
-    """Return whether a pod's claim is its group's: one of that has the same name and source."""
-    return _source(entry) in map(_source, group.spec.resource_claims)
 
 
 def _consumer(user: Pod | WorkloadPodGroup) -> ResourceClaimConsumerReference:
@@ -140,12 +134,6 @@ def group_claim_name(group: WorkloadPodGroup, entry: PodGroupResourceClaim) -> s
         if status.name == entry.name:
             return status.resource_claim_name
     raise ObjectError(f"PodGroup {group.key}: ResourceClaim not created yet")
-
-
-def _source(
-    entry: PodResourceClaim | PodGroupResourceClaim,
-) -> tuple[str, str | None, str | None]:
-    return entry.name, entry.resource_claim_name, entry.resource_claim_template_name
 
 
 def _group_name(pod: Pod) -> str:
