@@ -72,9 +72,7 @@ _WITHOUT_EFFECT = (
     "DRADerivedAttributes",
     "DRADeviceCompatibilityGroups",
     "DRANodeAllocatableResources",
-    "DRAOptionalNodeOperations",
     "InPlacePodVerticalScalingSchedulerPreemption",
-    "SchedulerPreQueueingHints",
 )
 #: Seconds that binding cycles in progress have to end when the scheduler stops.
 GRACE = 5.0

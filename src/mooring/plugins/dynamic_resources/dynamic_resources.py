@@ -115,6 +115,7 @@ class DynamicResources(Plugin):
             binding_conditions=self._waits,
             consumable_capacity=enabled("DRAConsumableCapacity"),
             list_attributes=enabled("DRAListTypeAttributes"),
+            optional_node_operations=enabled("DRAOptionalNodeOperations"),
             rounding=Rounding(
                 fractional=enabled("DRAFractionalCapacityRange"),
                 format_of_step=handle.features.release.rounds_in_format_of_step,
@@ -499,11 +500,13 @@ class DynamicResources(Plugin):
 
     def events_to_register(self) -> list[ClusterEvent]:
         """Return events of claims, classes, slices, nodes, and the pod's generated claims."""
+        pre_hints = self.handle.features.enabled("SchedulerPreQueueingHints")
         return ClaimHints(
             self._claims,
             self.handle.features.release,
             taint_rules=self._taint_rules,
             of_groups=self._of_groups,
+            pods=self.handle.lister(Pod) if pre_hints else None,
         ).events()
 
 

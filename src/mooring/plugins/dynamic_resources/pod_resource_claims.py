@@ -128,6 +128,13 @@ class PodResourceClaims:
         else:
             known[nodes.rows[refused]] = True
 
+    def skips_operations(self, index: int) -> bool:
+        """Return whether a device of an allocated claim skips operations of its node."""
+        allocation = self.claims[index].status.allocation or self.pending.get(index)
+        return allocation is not None and any(
+            result.skip_node_operations for result in allocation.devices.results
+        )
+
     def has_alternatives(self) -> bool:
         """Return whether a request has alternatives; otherwise all nodes score 0."""
         return any(
