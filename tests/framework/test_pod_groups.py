@@ -71,7 +71,7 @@ def test_the_priority_of_a_member_is_that_of_its_group() -> None:
     assert groups.of(member("a")) is GROUP
     assert groups.priority_of(info(member("a", priority=1))) == 5
     assert groups.priority_of(info(make_pod("p", priority=2))) == 2
-    groups.remove_group(GROUP.key)
+    groups.remove_group(GROUP)
     assert groups.of(member("a")) is None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mooring.api import Pod, WorkloadPodGroup
+from mooring.api import AnyPodGroup, Pod, WorkloadPodGroup
 from mooring.framework.cluster_events import QueueingHint
 from mooring.framework.features import FeatureGates
 from mooring.framework.placements import PlacementProgress
@@ -16,7 +16,7 @@ from mooring.framework.pod_info import PodInfos
 from mooring.framework.state import CycleState
 from mooring.framework.status import Code, Status
 from mooring.plugins.gang_scheduling import NOT_SCHEDULED, TOO_FEW, GangScheduling
-from mooring.testing import make_pod, make_pod_group
+from mooring.testing import make_composite_pod_group, make_pod, make_pod_group
 
 GATES = FeatureGates({"GenericWorkload": True})
 INFOS = PodInfos(GATES)
@@ -34,8 +34,13 @@ class Waiting:
 class Stage:
     """A plugin with the groups that it sees."""
 
-    def __init__(self, *groups: WorkloadPodGroup, features: FeatureGates = GATES) -> None:
-        self.groups = PodGroups()
+    def __init__(
+        self,
+        *groups: WorkloadPodGroup,
+        features: FeatureGates = GATES,
+        composites: bool = False,
+    ) -> None:
+        self.groups = PodGroups(composites=composites)
         for group in groups:
             self.groups.set_group(group)
         self.waiting: list[Waiting] = []
@@ -157,3 +162,79 @@ def test_which_events_may_help(index: int, old: Any, new: Any, hint: QueueingHin
     event = Stage().plugin.events_to_register()[index]
     assert event.hint is not None
     assert event.hint(member("a"), old, new) is hint
+
+
+JOB = make_composite_pod_group("job", min_group_count=2)
+TREE = (JOB, make_pod_group("g", min_count=2, parent="job"), make_pod_group("h", parent="job"))
+WAITING = 'waiting for composite pod group "job" tree to meet quorum'
+
+
+def of_tree(*groups: AnyPodGroup) -> Stage:
+    stage = Stage(composites=True)
+    for group in groups:
+        stage.groups.set_group(group)
+    return stage
+
+
+def text(status: Status | None) -> str | None:
+    return None if status is None else status.message
+
+
+def test_the_pods_of_a_tree_are_held_until_enough_groups_are_complete() -> None:
+    stage = of_tree(*TREE)
+    other = make_pod("c", group="h", metadata={"uid": "c"})
+    for pod in (member("a"), other):
+        stage.groups.set_pending(pod)
+    assert text(stage.plugin.pre_enqueue(other)) == WAITING
+    stage.groups.set_pending(member("b"))
+    assert stage.plugin.pre_enqueue(other) is None
+    stage.groups.remove_group(JOB)
+    assert text(stage.plugin.pre_enqueue(other)) == (
+        "failed to build hierarchy snapshot: composite pod group object not found in state for "
+        "compositepodgroup/default/job"
+    )
+
+
+def test_a_tree_of_too_many_levels_is_held() -> None:
+    names = ["1", "2", "3", "4", "5"]
+    levels = [
+        make_composite_pod_group(name, parent=above)
+        for name, above in zip(names, [None, *names], strict=False)
+    ]
+    for depth, held in ((4, False), (5, True)):
+        stage = of_tree(*levels[:depth], make_pod_group("g", parent=names[depth - 1]))
+        stage.groups.set_pending(member("a"))
+        assert (stage.plugin.pre_enqueue(member("a")) is not None) is held
+
+
+def test_the_pods_of_a_tree_wait_at_permit_for_each_other() -> None:
+    stage = of_tree(*TREE)
+    first = make_pod("c", group="h", node="n", metadata={"uid": "c"})
+    stage.groups.place(INFOS.of(first))
+    status = stage.permit(first)
+    assert status is not None and (status.code, status.message) == (Code.WAIT, WAITING)
+    stage.waiting.append(Waiting(first))
+    for name in ("a", "b"):
+        stage.groups.place(INFOS.of(member(name, node="n")))
+    assert stage.permit(member("b", node="n")) is None
+    assert stage.waiting[0].allowed == ["GangScheduling"]
+    stage.groups.remove_group(JOB)
+    status = stage.permit(member("b", node="n"))
+    assert status is not None and status.is_error
+
+
+@pytest.mark.parametrize(
+    ("index", "new", "hint"),
+    [
+        pytest.param(0, make_pod("p", group="h"), QUEUE, id="a pod of another group of the tree"),
+        pytest.param(0, make_pod("p", group="x"), SKIP, id="a pod of a stranger"),
+        pytest.param(1, TREE[2], QUEUE, id="another group of the tree"),
+        pytest.param(1, make_pod_group("x"), SKIP, id="a group of its own"),
+        pytest.param(3, JOB, QUEUE, id="the top"),
+        pytest.param(3, make_composite_pod_group("x"), SKIP, id="the top of another tree"),
+    ],
+)
+def test_which_events_may_help_a_tree(index: int, new: Any, hint: QueueingHint) -> None:
+    event = of_tree(*TREE).plugin.events_to_register()[index]
+    assert event.hint is not None
+    assert event.hint(member("a"), None, new) is hint

@@ -48,7 +48,7 @@ class GroupQueue(Queue):
         return group
 
     def drop(self, group: WorkloadPodGroup) -> None:
-        self.pod_groups.remove_group(group.key)
+        self.pod_groups.remove_group(group)
         self.delete_group(group)
 
     def take_group(self) -> QueuedPodGroupInfo:

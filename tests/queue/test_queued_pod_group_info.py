@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo, group_entity_key
+from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.testing import make_pod, make_pod_group
 
@@ -35,7 +35,7 @@ def test_members_are_tried_by_priority_then_attempts_then_time_then_name() -> No
 
 def test_a_group_is_queued_under_a_key_that_no_pod_has_with_its_own_priority() -> None:
     info = group(member("a"), member("b"))
-    assert info.key == group_entity_key("default/g") == "podgroup/default/g"
+    assert info.key == "podgroup/default/g"
     assert (info.size, info.is_group) == (2, True)
     assert info.as_queued_pod().priority == 4
 

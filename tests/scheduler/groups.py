@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mooring.api import Pod, WorkloadPodGroup
+from mooring.api import CompositePodGroup, Pod, WorkloadPodGroup
 from mooring.framework.plugin import Plugin
-from mooring.testing import make_node, make_pod, make_pod_group
+from mooring.testing import make_composite_pod_group, make_node, make_pod, make_pod_group
 from tests.app.world import World
 
 CONDITION = "PodGroupInitiallyScheduled"
@@ -31,6 +31,11 @@ class GroupWorld(World):
         self.groups.add(group)
         return group
 
+    def add_composite(self, name: str, **options: Any) -> CompositePodGroup:
+        group = make_composite_pod_group(name, metadata={"uid": f"composite-{name}"}, **options)
+        self.informers.lister(CompositePodGroup).add(group)
+        return group
+
     def add_pod(self, name: str, **options: Any) -> Pod:
         options.setdefault("cpu", 1)
         pod = make_pod(name, metadata={"uid": name}, **options)
@@ -42,8 +47,10 @@ class GroupWorld(World):
         priority = options.get("priority")
         topology = options.pop("topology", "")
         mode = options.pop("mode", "single")
+        parent = options.pop("parent", None)
         self.add_group(
             name,
+            parent=parent,
             min_count=min_count or count,
             priority=priority,
             topology=topology,

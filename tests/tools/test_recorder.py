@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tools.go_modules import Impossible, staging, tag
 from tools.recorder import __main__ as command
 from tools.recorder import build, running
 from tools.recorder.scenarios import generate
@@ -93,13 +94,13 @@ def test_the_module_requires_what_the_release_requires() -> None:
 
 @pytest.mark.parametrize("release", ["1.37.1", "v1.37.1"])
 def test_a_release_is_named_with_or_without_its_v(release: str) -> None:
-    assert (build.tag(release), build.staging(release)) == ("v1.37.1", "v0.37.1")
+    assert (tag(release), staging(release)) == ("v1.37.1", "v0.37.1")
 
 
 @pytest.mark.parametrize("release", ["1.37", "latest", "", "v2.0.0", "../1.37.1"])
 def test_what_is_no_release_is_refused(release: str) -> None:
-    with pytest.raises(build.Impossible, match=r"is not a release such as v1\.37\.1"):
-        build.tag(release)
+    with pytest.raises(Impossible, match=r"is not a release such as v1\.37\.1"):
+        tag(release)
 
 
 def test_a_machine_without_go_says_so(

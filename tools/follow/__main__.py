@@ -19,8 +19,9 @@ from tools.follow import decisions
 from tools.follow.decisions import Change
 from tools.follow.facts import Facts, collect
 from tools.follow.report import report
+from tools.go_modules import Impossible, tag
 from tools.recorder import running
-from tools.recorder.build import Impossible, build, build_parts, tag
+from tools.recorder.build import build, build_parts
 
 VECTORS = Path(__file__).resolve().parents[2] / "tests" / "conformance" / "vectors"
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tools import config_schema, schemas
-from tools.recorder.build import KUBERNETES, build, download, staging, tag
+from tools.go_modules import KUBERNETES, module_folder, tag
+from tools.recorder.build import build
 
 #: The folders whose texts, metrics and selectors count: a name, a module and a path in it.
 SOURCES = (
@@ -93,12 +94,6 @@ def collect(release: str) -> Facts:
             )
         ),
     )
-
-
-def module_folder(module: str, release: str) -> Path:
-    """Return the folder of a module of a release in Go's module cache."""
-    version = tag(release) if module == KUBERNETES else staging(release)
-    return download(f"{module}@{version}")
 
 
 def _run(program: Path, *arguments: str) -> dict[str, Any]:

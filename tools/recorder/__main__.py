@@ -16,8 +16,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from tools.go_modules import Impossible, tag
 from tools.recorder import running, scenarios
-from tools.recorder.build import Impossible, build, tag
+from tools.recorder.build import build
 
 # Differences that `verify` prints of a scenario.
 SHOWN = 3

@@ -7,46 +7,25 @@ the release states, so that a new release needs no change.
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tools.go_modules import KUBERNETES, go, module_folder, staging, tag
 from tools.testenv.build import cache_folder
 
 HERE = Path(__file__).resolve().parent
-KUBERNETES = "k8s.io/kubernetes"
-RELEASE = re.compile(r"v?(1)\.(\d+)\.(\d+)")
 # Lines of a go.mod that matter to a module that requires what the module requires.
 LANGUAGE = re.compile(r"^(?:go|godebug) .*$", re.MULTILINE)
 REQUIREMENT = re.compile(r"^\t(\S+) (v\S+)(?: //.*)?$", re.MULTILINE)
 STAGED = "v0.0.0"
 #: The real parts of a release that `build_parts` builds.
 PARTS = ("kube-apiserver", "kube-scheduler", "kubectl")
-
-
-class Impossible(Exception):
-    """The recorder of a release cannot be built here."""
-
-
-def tag(release: str) -> str:
-    """Return the tag of a release: 1.37.1 and v1.37.1 are both v1.37.1."""
-    found = RELEASE.fullmatch(release)
-    if found is None:
-        raise Impossible(f"{release!r} is not a release such as v1.37.1")
-    return "v" + ".".join(found.groups())
-
-
-def staging(release: str) -> str:
-    """Return the version of the staging modules of a release: v0.37.1 for v1.37.1."""
-    return "v0" + tag(release).removeprefix("v1")
 
 
 def module_file(published: str, release: str) -> str:
@@ -63,30 +42,6 @@ def module_file(published: str, release: str) -> str:
     lines += [")", "replace ("]
     lines += [f"\t{name} => {name} {staging(release)}" for name in staged]
     return "\n".join([*lines, ")", ""])
-
-
-def go(*arguments: str, folder: Path | None = None) -> str:
-    """Run a Go command and return its output; raise Impossible if it fails."""
-    program = shutil.which("go")
-    if program is None:
-        raise Impossible("Go is not installed")
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "-mod=mod"}
-    done = subprocess.run(
-        [program, *arguments], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
-    )
-    if done.returncode != 0:
-        # Of `go mod download -json`, the reason is part of the output.
-        said = re.search(r'"Error": "(.*)"', done.stdout)
-        reason = f": {said.group(1)}" if said else ""
-        raise Impossible(f"go {arguments[0]} failed with status {done.returncode}{reason}")
-    return done.stdout
-
-
-def download(module: str) -> Path:
-    """Return the folder of a module in Go's module cache, downloaded if it is not there."""
-    with tempfile.TemporaryDirectory() as nowhere:
-        # Not in a checkout, whose go.mod would choose another version.
-        return Path(json.loads(go("mod", "download", "-json", module, folder=Path(nowhere)))["Dir"])
 
 
 def target(release: str) -> Path:
@@ -133,7 +88,7 @@ def flags(jobs: int) -> list[str]:
 @contextmanager
 def module(release: str) -> Iterator[Path]:
     """Yield a folder with the recorder's sources and the go.mod of a release."""
-    published = download(f"{KUBERNETES}@{tag(release)}") / "go.mod"
+    published = module_folder(KUBERNETES, release) / "go.mod"
     cache = target(release).parent
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache, prefix=".recorder-") as scratch:

@@ -26,7 +26,7 @@ from mooring.api.storage import (
     PersistentVolumeClaim,
     StorageClass,
 )
-from mooring.api.workload_pod_group import WorkloadPodGroup
+from mooring.api.workload_pod_group import SchedulingGroup
 from mooring.api.workloads import Namespace, PriorityClass
 from mooring.errors import ObjectError
 
@@ -79,7 +79,7 @@ def _default(
             return default_pod(obj, priorities)
         except ObjectError as error:
             raise ObjectError(f"Pod {obj.key}: {error.message}", path=error.path) from None
-    if isinstance(obj, WorkloadPodGroup):
+    if isinstance(obj, SchedulingGroup):
         return default_pod_group(obj, priorities)
     if isinstance(obj, Node):
         return default_node(obj)

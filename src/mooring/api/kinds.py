@@ -101,6 +101,7 @@ KINDS: tuple[Kind, ...] = (
     _kind(events.Event, "events"),
     _kind(events.Lease, "leases"),
     _kind(workload_pod_group.WorkloadPodGroup, "podgroups", optional=True),
+    _kind(workload_pod_group.CompositePodGroup, "compositepodgroups", optional=True),
     _kind(pod_group.PodGroup, "podgroups", custom=True),
     _kind(elastic_quota.ElasticQuota, "elasticquotas", custom=True),
     _kind(

@@ -31,8 +31,8 @@ from mooring.api.scheduling import (
 )
 from mooring.api.workload_pod_group import (
     DisruptionMode,
+    SchedulingGroup,
     SingleDisruptionMode,
-    WorkloadPodGroup,
 )
 from mooring.api.workloads import PriorityClass
 from mooring.errors import ObjectError
@@ -136,16 +136,16 @@ def _format(pod: Pod, name: str) -> Format:
 
 
 def default_pod_group(
-    group: WorkloadPodGroup, priority_classes: Mapping[str, PriorityClass]
-) -> WorkloadPodGroup:
-    """Return a pod group with its priority and disruption mode; raise ObjectError if its
-    PriorityClass is unknown."""
+    group: SchedulingGroup, priority_classes: Mapping[str, PriorityClass]
+) -> SchedulingGroup:
+    """Return a group, of pods or of groups, with its priority and disruption mode; raise
+    ObjectError if its PriorityClass is unknown."""
     spec, name = group.spec, group.spec.priority_class_name
     found = priority_classes.get(name) if name else _default_class(priority_classes.values())
     if spec.priority is None:
         if name and found is None:
             raise ObjectError(
-                f"PodGroup {group.key}: no PriorityClass with name {name} was found",
+                f"{group.kind} {group.key}: no PriorityClass with name {name} was found",
                 path="spec.priorityClassName",
             )
         spec = replace(spec, priority=0 if found is None else found.value)

@@ -130,6 +130,8 @@ class ResourceSliceSpec(Wire, frozen=True, kw_only=True):
     devices: tuple[Device, ...] = ()
     per_device_node_selection: bool | None = None
     shared_counters: tuple[CounterSet, ...] = ()
+    #: Operations of a node that the devices do not need.
+    skip_node_operations: tuple[str, ...] = ()
 
 
 class ResourceSlice(TypedObject, frozen=True, kw_only=True):
@@ -249,6 +251,7 @@ class DeviceRequestAllocationResult(Wire, frozen=True, kw_only=True):
     binding_failure_conditions: tuple[str, ...] = ()
     share_id: str | None = None
     consumed_capacity: ResourceList = {}
+    skip_node_operations: tuple[str, ...] = ()
 
 
 class DeviceAllocationConfiguration(Wire, frozen=True, kw_only=True):

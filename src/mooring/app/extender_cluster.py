@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from mooring.api import Node, Pod, WorkloadPodGroup
+from mooring.api import AnyPodGroup, Node, Pod
 from mooring.binding.binding_pods import BindingPods
 from mooring.binding.broadcaster import EventBroadcaster
 from mooring.cache.cache import Cache
@@ -76,7 +76,7 @@ class NominatedPods:
     ) -> None:
         """Do nothing: kube-scheduler queues its pods itself."""
 
-    def add_group(self, group: WorkloadPodGroup) -> None:
+    def add_group(self, group: AnyPodGroup) -> None:
         """Do nothing, as for the other changes of pod groups."""
 
     update_group = delete_group = add_group

@@ -139,7 +139,7 @@ def _load(
         problems.warn("", warning)
     problems.add_marked(document.errors)
     problems.raise_if_any()
-    data = to_current(document.data, problems, read_config_map, current_only)
+    data = to_current(document.data, problems, read_config_map, current_only, gates.release)
     problems.raise_if_any()
     decoder = Decoder()
     written = decoder.struct(data, KubeSchedulerConfiguration, "") or KubeSchedulerConfiguration()

@@ -9,6 +9,7 @@ from mooring.api.field_errors import FieldError, required
 from mooring.config.config_problems import Problems
 from mooring.config.decode import describe, suggest
 from mooring.config.defaults import API_VERSION, KIND
+from mooring.framework.releases import NEWEST, Release
 from mooring.observe.files import locate
 
 #: Returns the data of a ConfigMap by namespace and name; raises OSError or MooringError.
@@ -31,8 +32,9 @@ def to_current(
     problems: Problems,
     read_config_map: ReadConfigMap | None,
     current_only: bool = False,
+    release: Release = NEWEST,
 ) -> dict[str, Any]:
-    """Return the document in its v1 form; errors go to `problems`."""
+    """Return the document in its v1 form, for a scheduler of `release`; errors go to `problems`."""
     if not isinstance(data, dict):
         found = "an empty document" if data is None else describe(data)
         problems.add([FieldError("", f"must be a {KIND}, got {found}")])
@@ -52,7 +54,9 @@ def to_current(
         return data
     from mooring.config.convert import convert  # older files are rare: loaded when needed
 
-    converted = convert(data, read_file=_read_file, read_config_map=read_config_map)
+    converted = convert(
+        data, read_file=_read_file, read_config_map=read_config_map, release=release
+    )
     problems.add_original(converted.errors)
     for warning in converted.warnings:
         problems.warn("", warning)

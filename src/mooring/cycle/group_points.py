@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 
-from mooring.api import WorkloadPodGroup
+from mooring.api import AnyPodGroup
 from mooring.cycle.profile import Profile
 from mooring.cycle.timing import POD_GROUP_POST_FILTER
 from mooring.framework.contract_errors import fault, wrong_type
@@ -22,7 +22,7 @@ _ANSWERS = "a NominatePods or a Status"
 
 
 def run_placement_feasible(
-    profile: Profile, state: CycleState, group: WorkloadPodGroup, progress: PlacementProgress
+    profile: Profile, state: CycleState, group: AnyPodGroup, progress: PlacementProgress
 ) -> Status | None:
     """Ask whether enough of a group fits: None, Wait, a refusal or an error."""
     waiting: Status | None = None
@@ -45,7 +45,7 @@ def run_placement_feasible(
 
 
 async def run_pod_group_post_filter(
-    profile: Profile, state: CycleState, group: WorkloadPodGroup, trial: GroupTrial
+    profile: Profile, state: CycleState, group: AnyPodGroup, trial: GroupTrial
 ) -> NominatePods | Status:
     """Run the plugins in turn until one nominates, fails, or returns unresolvable."""
     recorder = profile.recorder
@@ -57,7 +57,7 @@ async def run_pod_group_post_filter(
 
 
 async def _run_pod_group_post_filter(
-    profile: Profile, state: CycleState, group: WorkloadPodGroup, trial: GroupTrial
+    profile: Profile, state: CycleState, group: AnyPodGroup, trial: GroupTrial
 ) -> NominatePods | Status:
     reasons: list[str] = []
     rejector = ""

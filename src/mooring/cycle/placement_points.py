@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from mooring.api import WorkloadPodGroup
+from mooring.api import AnyPodGroup
 from mooring.cycle.profile import PlacementScoreStep, Profile
 from mooring.cycle.timing import PLACEMENT_GENERATE, PLACEMENT_SCORE
 from mooring.framework.contract_errors import fault, wrong_type
@@ -30,7 +30,7 @@ _FAILED = 'running PlacementScore plugins: plugin "{}" failed with: {}'
 
 
 def run_placement_generate(
-    profile: Profile, state: CycleState, group: WorkloadPodGroup, nodes: Nodes
+    profile: Profile, state: CycleState, group: AnyPodGroup, nodes: Nodes
 ) -> Sequence[Placement] | Status:
     """Ask the first plugin for the placements to try; without a plugin, all nodes are one."""
     if not profile.placement_generate:
@@ -70,7 +70,7 @@ class PlacementRanking(msgspec.Struct, frozen=True):
 def run_placement_score(
     profile: Profile,
     state: CycleState,
-    group: WorkloadPodGroup,
+    group: AnyPodGroup,
     assignments: Sequence[GroupAssignments],
 ) -> PlacementRanking | Status:
     """Return the weighted scores of each placement and their sum, or an error."""
@@ -93,7 +93,7 @@ def run_placement_score(
 def _score(
     step: PlacementScoreStep,
     state: CycleState,
-    group: WorkloadPodGroup,
+    group: AnyPodGroup,
     assignments: Sequence[GroupAssignments],
 ) -> Ints | Status:
     assert step.score is not None

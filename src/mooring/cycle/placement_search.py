@@ -46,9 +46,15 @@ GROUP_UNSCHEDULABLE = "pod group is unschedulable"
 class Course:
     """How far a group has come in one placement, and whether enough of it fits."""
 
-    def __init__(self, feasible: Feasible, scheduled: int, remaining: int) -> None:
-        """Begin with so many pods that have a node, and so many that are to be tried."""
+    def __init__(
+        self, feasible: Feasible, scheduled: int, remaining: int, *, may_be_empty: bool = False
+    ) -> None:
+        """Begin with so many pods that have a node, and so many that are to be tried.
+
+        Unless it `may_be_empty`, a group does not fit if no further pod finds a node.
+        """
         self._feasible = feasible
+        self._may_be_empty = may_be_empty
         self._scheduled = scheduled
         self._remaining = remaining
         #: The pods that have found a node here.
@@ -73,7 +79,7 @@ class Course:
         """Return why the group does not fit after all pods were tried, or None."""
         if not self.is_over and self.status is not None:
             self.status = Status.unschedulable(GROUP_UNSCHEDULABLE, *self.status.reasons)
-        elif self.status is None and not self.placed:
+        elif self.status is None and not self.placed and not self._may_be_empty:
             # Enough pods of the group run already, and none of the others fits.
             self.status = Status.unschedulable(GROUP_UNSCHEDULABLE)
         return self.status

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum, IntFlag, StrEnum
 from functools import lru_cache
 from typing import Any
@@ -73,6 +73,7 @@ class EventResource(StrEnum):
     DEVICE_CLASS = "resource.k8s.io/DeviceClass"
     DEVICE_TAINT_RULE = "resource.k8s.io/DeviceTaintRule"
     POD_GROUP = "scheduling.k8s.io/PodGroup"
+    COMPOSITE_POD_GROUP = "scheduling.k8s.io/CompositePodGroup"
     WILDCARD = "*"
 
 
@@ -85,13 +86,16 @@ class QueueingHint(Enum):
 
 #: hint(pod, old, new): old is None for an addition, new is None for a deletion.
 QueueingHintFn = Callable[[Pod, Any, Any], QueueingHint]
+#: pre_hint(old, new): the pods that an event may concern; None if it may concern any pod.
+PreQueueingHintFn = Callable[[Any, Any], Iterable[Pod] | None]
 
 
 class ClusterEvent(msgspec.Struct, frozen=True):
     """A plugin's interest in an event: a resource, its actions, and an optional hint.
 
     The hint may decide to skip the event. Without a hint every such event requeues the pods that
-    the plugin refused.
+    the plugin refused. With the gate SchedulerPreQueueingHints, `pre_hint` names the pods that the
+    hint is asked about, so that the others cost nothing.
     """
 
     resource: EventResource | str
@@ -99,6 +103,7 @@ class ClusterEvent(msgspec.Struct, frozen=True):
     hint: QueueingHintFn | None = None
     #: Name for metrics if resource and action do not identify the event ("ForceActivate").
     custom_label: str = ""
+    pre_hint: PreQueueingHintFn | None = None
 
     @property
     def label(self) -> str:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import msgspec
 
-from mooring.api import Pod, WorkloadPodGroup
+from mooring.api import AnyPodGroup, Pod
 from mooring.framework.decision import NodeStatuses
 from mooring.framework.nodes import Nodes
 from mooring.framework.pod_info import PodInfo
@@ -25,9 +25,10 @@ from mooring.typing import Mask
 class PlacementProgress(msgspec.Struct, frozen=True):
     """How far the attempt to place the pods of a group has come."""
 
-    #: The pods of the group that have a node: bound, assumed, or placed in this attempt.
+    #: The pods of the group that have a node: bound, assumed, or placed in this attempt. For a
+    #: composite group, the groups below it that fit.
     scheduled: int
-    #: The pods that are still to be tried.
+    #: The pods, or groups, that are still to be tried.
     remaining: int
 
 
@@ -77,7 +78,7 @@ class GroupTrial(Protocol):
     """
 
     @property
-    def group(self) -> WorkloadPodGroup:
+    def group(self) -> AnyPodGroup:
         """The group."""
         ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mooring.api import Pod, WorkloadPodGroup
+from mooring.api import AnyPodGroup, Pod
 from mooring.api.spelling import spelled
 
 
@@ -12,7 +12,8 @@ from mooring.api.spelling import spelled
 class QueuedPod(msgspec.Struct, frozen=True):
     """A pending pod and its history in the queue.
 
-    If `group` is set, it is a pod group that is queued as one, and `pod` is one of its pods.
+    If `group` is set, it is a pod group or composite pod group that is queued as one, and `pod` is
+    one of its pods.
     """
 
     pod: Pod
@@ -27,7 +28,7 @@ class QueuedPod(msgspec.Struct, frozen=True):
     #: The PreEnqueue plugin that holds it back, or "".
     gating_plugin: str = ""
     #: The pod group; None for a single pod.
-    group: WorkloadPodGroup | None = None
+    group: AnyPodGroup | None = None
 
     @property
     def priority(self) -> int:

@@ -29,6 +29,7 @@ class CycleState:
     __slots__ = (
         "_data",
         "examines",
+        "pod_group_state",
         "record_plugin_metrics",
         "skip_filter_plugins",
         "skip_score_plugins",
@@ -45,6 +46,8 @@ class CycleState:
         #: Whether the plugins are only asked, for an explanation: nothing comes of this attempt, so
         #: a plugin that remembers attempts must not remember this one.
         self.examines = False
+        #: The state that the pods of a group share while the group is placed; None otherwise.
+        self.pod_group_state: CycleState | None = None
 
     def write(self, key: Hashable, value: Any) -> None:
         """Store `value` under `key`."""
@@ -80,6 +83,7 @@ class CycleState:
         other.skip_score_plugins = self.skip_score_plugins
         other.record_plugin_metrics = self.record_plugin_metrics
         other.examines = self.examines
+        other.pod_group_state = self.pod_group_state
         return other
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Protocol
 
 from mooring.api import (
+    CompositePodGroup,
     CSIDriver,
     CSIStorageCapacity,
     DeviceClass,
@@ -34,6 +35,7 @@ SELECTIONS: Mapping[KindLike, Selection] = {Pod: LIVE_PODS}
 #: forever; Mooring continues as if there were no such objects, and logs what it may not watch.
 DISPENSABLE: frozenset[KindLike] = frozenset(
     {
+        CompositePodGroup,
         CSIDriver,
         CSIStorageCapacity,
         DeviceClass,

@@ -23,10 +23,6 @@ ON: Mapping[str, tuple[str, ...]] = {
     "PodGroupPreemptionPolicy": (GENERIC_WORKLOAD,),
     "CompositePodGroup": (GENERIC_WORKLOAD, "TopologyAwareWorkloadScheduling"),
 }
-#: The gates of `ON` that the scheduler of a local cluster has on too.
-IN_SCHEDULER = frozenset(
-    {GENERIC_WORKLOAD, "TopologyAwareWorkloadScheduling", "PodGroupPreemptionPolicy"}
-)
 #: The group versions of pod groups.
 GROUP_VERSIONS = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3")
 
@@ -57,7 +53,7 @@ def scheduler_gates(
     text: str, version: EffectiveVersion = DEFAULT_VERSION, *, has_nodes: bool = True
 ) -> FeatureGates:
     """Return the gates of the scheduler, given `--feature-gates` and the release it emulates."""
-    wanted = IN_SCHEDULER if version.release.pod_groups else frozenset()
+    wanted = frozenset(ON) if version.release.pod_groups else frozenset()
     return FeatureGates.from_text(_completed(text, wanted, has_nodes=has_nodes), version)
 
 

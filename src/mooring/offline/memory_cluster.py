@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.api import (
+    CompositePodGroup,
     CustomResource,
     FinishedPod,
     KubeObject,
@@ -59,13 +60,14 @@ class MemoryCluster:
             )
         )
         if pod_groups is not None:
-            self._stores[WorkloadPodGroup].add_handler(
-                EventHandler(
-                    on_add=pod_groups.set_group,
-                    on_update=lambda _, group: pod_groups.set_group(group),
-                    on_delete=lambda group: pod_groups.remove_group(group.key),
-                )
+            handler: EventHandler[Any] = EventHandler(
+                on_add=pod_groups.set_group,
+                on_update=lambda _, group: pod_groups.set_group(group),
+                on_delete=pod_groups.remove_group,
             )
+            self._stores[WorkloadPodGroup].add_handler(handler)
+            if pod_groups.has_composites:
+                self._stores[CompositePodGroup].add_handler(handler)
         for obj in objects:
             self.add(obj)
 

@@ -24,7 +24,7 @@ from mooring.framework.decision import Decision, Outcome
 from mooring.framework.features import FeatureGates
 from mooring.framework.handle import HttpClient
 from mooring.framework.plugin_errors import raise_if_external
-from mooring.framework.pod_groups import PodGroups, has_pod_groups
+from mooring.framework.pod_groups import PodGroups, known_pod_groups
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.release_metrics import make_metrics
 from mooring.framework.state import CycleState
@@ -113,11 +113,14 @@ class MemoryScheduler:
         self.random = random_module.Random(0) if random is None else random
         pod_infos = PodInfos(features)
         #: The pod groups and their pods; None if there are none.
-        self.pod_groups = PodGroups() if has_pod_groups(features) else None
+        self.pod_groups = known_pod_groups(features)
         self.cluster = MemoryCluster(pod_infos, objects, self.pod_groups)
         self.client = client(self.cluster)
         VolumeController(self.cluster)
-        ClaimController(self.cluster)
+        ClaimController(
+            self.cluster,
+            of_groups=self.pod_groups is not None and features.enabled("DRAWorkloadResourceClaims"),
+        )
         self.events = MemoryEvents(self.clock)
         self.metrics = make_metrics(features)
         self.on_the_way = BindingPods()

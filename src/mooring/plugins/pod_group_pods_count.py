@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from mooring.api import WorkloadPodGroup
+from mooring.api import AnyPodGroup
 from mooring.framework.placements import GroupAssignments
 from mooring.framework.plugin import MAX_NODE_SCORE, Plugin
 from mooring.framework.state import CycleState
@@ -17,13 +17,13 @@ class PodGroupPodsCount(Plugin):
     name = "PodGroupPodsCount"
 
     def score_placement(
-        self, state: CycleState, group: WorkloadPodGroup, assignments: GroupAssignments
+        self, state: CycleState, group: AnyPodGroup, assignments: GroupAssignments
     ) -> int:
         """Count the pods of the group that run already and those that were placed."""
-        return len(self.handle.pod_groups.placed(group.key)) + len(assignments.pods)
+        return len(self.handle.pod_groups.placed_in(group)) + len(assignments.pods)
 
     def normalize_placement_scores(
-        self, state: CycleState, group: WorkloadPodGroup, scores: Ints
+        self, state: CycleState, group: AnyPodGroup, scores: Ints
     ) -> Ints:
         """Scale the counts so that the largest is 100."""
         most = int(scores.max(initial=0))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mooring.api import WorkloadPodGroup
+from mooring.api import AnyPodGroup
 from mooring.framework.nodes import Nodes
 from mooring.framework.placements import Placement
 from mooring.framework.plugin import Plugin
@@ -27,7 +27,7 @@ class TopologyPlacementGenerator(Plugin):
     name = "TopologyPlacementGenerator"
 
     def generate_placements(
-        self, state: CycleState, group: WorkloadPodGroup, nodes: Nodes
+        self, state: CycleState, group: AnyPodGroup, nodes: Nodes
     ) -> Sequence[Placement] | Status:
         """Return the domains; all nodes for a group without a constraint.
 
@@ -49,10 +49,10 @@ class TopologyPlacementGenerator(Plugin):
         )
         return [Placement(value, codes == code) for value, code in domains]
 
-    def _domain_in_use(self, group: WorkloadPodGroup, key: str) -> str | Status | None:
+    def _domain_in_use(self, group: AnyPodGroup, key: str) -> str | Status | None:
         """Return the domain of the pods of a group that have a node; None if none has."""
         domain: str | None = None
-        for info in self.handle.pod_groups.placed(group.key):
+        for info in self.handle.pod_groups.placed_in(group):
             name = info.pod.spec.node_name
             node = self.handle.snapshot.find(name)
             if node is None:

@@ -25,9 +25,6 @@ ASSIGNED_POD_UPDATE = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE
 ASSIGNED_POD_DELETE = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
 NODE_ADD = ClusterEvent(EventResource.NODE, ActionType.ADD)
 NODE_DELETE = ClusterEvent(EventResource.NODE, ActionType.DELETE)
-POD_GROUP_ADD = ClusterEvent(EventResource.POD_GROUP, ActionType.ADD)
-POD_GROUP_UPDATE = ClusterEvent(EventResource.POD_GROUP, ActionType.UPDATE)
-POD_GROUP_DELETE = ClusterEvent(EventResource.POD_GROUP, ActionType.DELETE)
 #: A pod has been unschedulable for so long that it is tried again although nothing changed.
 UNSCHEDULABLE_TIMED_OUT = ClusterEvent(
     EventResource.WILDCARD, ActionType.ALL, custom_label=UNSCHEDULABLE_TIMEOUT

@@ -1,23 +1,24 @@
 """PodGroupQueue: how the pods of pod groups enter and leave the queue.
 
-The entity in the queue is the group. A pod that names a group is in exactly one of these places:
+The entity in the queue is the group; with composite pod groups, the top of its tree. A pod that
+names a group is in exactly one of these places:
 
-- *incomplete*: its group does not exist (yet);
+- *incomplete*: its group, or one above it in the tree, does not exist (yet);
 - in the QueuedPodGroupInfo of its group, which is in one of the three parts of the queue;
 - *arrived*: its group is being scheduled; it joins the group when that is put back. The members
   that were tried and failed wait there too;
 - in flight.
 
-# kube-scheduler: backend/queue/scheduling_queue.go, pod_group_member_pods.go
+# kube-scheduler: backend/queue/scheduling_queue.go, pod_group_member_pods.go, workload_forest.go
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from enum import Enum
 from itertools import count
 
-from mooring.api import Pod, WorkloadPodGroup, scheduling_group_key
+from mooring.api import AnyPodGroup, Pod, scheduling_group_key
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.pod_groups import PodGroups
 from mooring.observe import metrics as labels
@@ -25,7 +26,7 @@ from mooring.observe.metrics import Metrics
 from mooring.queue import event_types
 from mooring.queue.in_flight import InFlight
 from mooring.queue.pre_enqueue import PreEnqueue
-from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo, group_entity_key
+from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import NEVER, Place, QueuedPodInfo
 from mooring.queue.queueing_hints import QueueingStrategy
 from mooring.queue.sub_queues import SubQueues
@@ -70,10 +71,10 @@ class PodGroupQueue:
         self._sequence = sequence
         self._requeue = requeue
         self._strategy_after_flight = strategy_after_flight
-        #: Both by group and by "namespace/name" of the pod.
+        #: Both by the pod's own group and by "namespace/name" of the pod.
         self._incomplete: _Members = {}
         self._arrived: _Members = {}
-        #: The groups that are being scheduled, by "namespace/name".
+        #: The entities that are being scheduled, by key.
         self._flying: dict[str, QueuedPodGroupInfo] = {}
         if metrics is not None:
             pending = metrics.pending_pods
@@ -82,46 +83,58 @@ class PodGroupQueue:
 
     # ---- changes of groups
 
-    def group_added(self, group: WorkloadPodGroup) -> None:
+    def group_added(self, group: AnyPodGroup) -> None:
         """Queue the pods that have waited for a group to exist."""
-        for member in self._incomplete.pop(group.key, {}).values():
-            self.add(member)
+        if self._groups.root(group) is None:
+            return
+        for leaf in tuple(self._groups.leaves(group)):
+            for member in self._incomplete.pop(leaf.key, {}).values():
+                self.add(member)
 
-    def group_updated(self, group: WorkloadPodGroup) -> None:
+    def group_updated(self, group: AnyPodGroup) -> None:
         """Replace the object of a group in the queue."""
-        entity = self._entity(group.key)
+        entity = self._entity(group)
         if entity is not None:
             entity.group = group
 
-    def group_deleted(self, group: WorkloadPodGroup) -> None:
-        """Take a group out of the queue; its pods wait until it exists again."""
-        key = group.key
-        entity = self._entity(key)
-        if entity is not None:
-            self._places.take_out(entity)
-            for member in entity.each():
+    def group_deleted(self, group: AnyPodGroup) -> None:
+        """Take the pods of a group, or below it, out of the queue; they wait until it exists again.
+
+        What is left of a tree stays in the queue.
+        """
+        above = self._groups.parent(group)
+        root = group if above is None else self._groups.root(above)
+        entity = None if root is None else self._entity(root)
+        leaves = {leaf.key for leaf in self._groups.leaves(group)}
+        for key in leaves:
+            for member in self._arrived.pop(key, {}).values():
+                self._in_flight.done(member.uid)
                 self._file(self._incomplete, key, member)
-        for member in self._arrived.pop(key, {}).values():
-            self._in_flight.done(member.uid)
-            self._file(self._incomplete, key, member)
+        if entity is None:
+            return
+        leaving = [one for one in entity.each() if scheduling_group_key(one.pod) in leaves]
+        for member in leaving:
+            self._file(self._incomplete, scheduling_group_key(member.pod), member)
+        if leaving:
+            self._take_from(entity, leaving)
 
     # ---- changes of pods
 
     def add(self, member: QueuedPodInfo) -> None:
         """Add a pod to its group: in the queue, in flight, or to a new entry of the queue."""
         key = scheduling_group_key(member.pod)
-        group = self._groups.get(key)
-        if group is None:
+        root = self._groups.root_of(key)
+        if root is None:
             self._file(self._incomplete, key, member)
             return
-        entity = self._entity(key)
+        entity = self._entity(root)
         if entity is not None:
             self._join(entity, member)
             return
-        if key in self._flying:
+        if root.entity_key in self._flying:
             self._file(self._arrived, key, member)
             return
-        entity = QueuedPodGroupInfo(group, member, self._now(), next(self._sequence))
+        entity = QueuedPodGroupInfo(root, member, self._now(), next(self._sequence))
         # If its binding failed, the pod waits as a single pod would.
         entity.consecutive_errors = member.consecutive_errors
         entity.unschedulable_count = member.unschedulable_count
@@ -154,7 +167,8 @@ class PodGroupQueue:
     def find(self, pod: Pod) -> tuple[QueuedPodInfo | None, QueuedPodGroupInfo | None]:
         """Return a pod that waits, and the group in the queue that it is in, if it is in one."""
         key = scheduling_group_key(pod)
-        entity = self._entity(key)
+        root = self._groups.root_of(key)
+        entity = None if root is None else self._entity(root)
         if entity is not None and (member := entity.members.get(pod.key)) is not None:
             return member, entity
         for table in (self._incomplete, self._arrived):
@@ -168,7 +182,7 @@ class PodGroupQueue:
         if member is None or member.uid != pod.metadata.uid:
             return None
         if entity is not None:
-            self._leave(entity, member)
+            self._take_from(entity, (member,))
             return member
         key = scheduling_group_key(pod)
         for table in (self._incomplete, self._arrived):
@@ -179,16 +193,18 @@ class PodGroupQueue:
                     del table[key]
         return member
 
-    def _leave(self, entity: QueuedPodGroupInfo, member: QueuedPodInfo) -> None:
+    def _take_from(self, entity: QueuedPodGroupInfo, leaving: Iterable[QueuedPodInfo]) -> None:
+        """Take pods out of a group in the queue."""
         place = entity.place
         self._places.take_out(entity)
-        entity.remove(member.key)
+        for member in leaving:
+            entity.remove(member.key)
         if not entity.members:
             return
         if place is Place.ACTIVE:
             self._requeue(entity, QueueingStrategy.IMMEDIATELY, _POD_ADD)
         else:
-            # Without this pod the others may fit.
+            # Without these pods the others may fit.
             self._requeue(entity, QueueingStrategy.AFTER_BACKOFF, _POD_ADD)
 
     # ---- attempts
@@ -201,13 +217,14 @@ class PodGroupQueue:
         for member in members:
             member.attempts += 1
             self._in_flight.start(member.pod)
-        self._flying[entity.group.key] = entity
+        self._flying[entity.key] = entity
         return True
 
     def failed(self, member: QueuedPodInfo) -> None:
         """Put a member back that was tried, within its group's attempt or after it."""
         key = scheduling_group_key(member.pod)
-        if key in self._flying and self._groups.get(key) is not None:
+        root = self._groups.root_of(key)
+        if root is not None and root.entity_key in self._flying:
             self._file(self._arrived, key, member)
             return
         self._in_flight.done(member.uid)
@@ -219,11 +236,17 @@ class PodGroupQueue:
         After success they are active at once; otherwise the group backs off, and waits for an event
         that a plugin which refused a member has registered.
         """
-        tried, key = entity.members, entity.group.key
-        self._flying.pop(key, None)
-        waiting = self._arrived.pop(key, {})
-        group = self._groups.get(key)
-        if not waiting or group is None:
+        tried = entity.members
+        self._flying.pop(entity.key, None)
+        group = self._groups.latest(entity.group)
+        if group is None:
+            return
+        waiting = {
+            key: member
+            for leaf in self._groups.leaves(group)
+            for key, member in self._arrived.pop(leaf.key, {}).items()
+        }
+        if not waiting:
             return
         entity.group, entity.members = group, waiting
         entity.pod = next(iter(waiting.values())).pod
@@ -298,16 +321,19 @@ class PodGroupQueue:
     def validate(self) -> None:
         """Check that pods are incomplete or arrived only while their group is missing or flying."""
         for key in self._incomplete:
-            assert self._groups.get(key) is None, f"group {key} exists, but its pods wait for it"
+            root = self._groups.root_of(key)
+            assert root is None, f"group {key} exists, but its pods wait for it"
         for key in self._arrived:
-            assert key in self._flying, f"pods of group {key} wait for the end of no attempt"
+            root = self._groups.root_of(key)
+            flying = root is not None and root.entity_key in self._flying
+            assert flying, f"pods of group {key} wait for the end of no attempt"
         for table in (self._incomplete, self._arrived):
             assert all(table.values()), "a group without pods is kept"
         for key in self._flying:
-            assert self._entity(key) is None, f"group {key} is queued and in flight"
+            assert self._places.get(key) is None, f"group {key} is queued and in flight"
 
-    def _entity(self, group_key: str) -> QueuedPodGroupInfo | None:
-        found = self._places.get(group_entity_key(group_key))
+    def _entity(self, root: AnyPodGroup) -> QueuedPodGroupInfo | None:
+        found = self._places.get(root.entity_key)
         assert found is None or isinstance(found, QueuedPodGroupInfo)
         return found
 

@@ -9,22 +9,16 @@ from collections.abc import Iterable
 
 import msgspec
 
-from mooring.api import WorkloadPodGroup
+from mooring.api import AnyPodGroup
 from mooring.framework.queued import QueuedPod
 from mooring.queue.queued_pod_info import QueuedPodInfo
-
-_PREFIX = "podgroup/"
-
-
-def group_entity_key(group_key: str) -> str:
-    """Return the key of a group in the queue, which no pod has ("namespace/name")."""
-    return _PREFIX + group_key
 
 
 class QueuedPodGroupInfo(QueuedPodInfo):
     """A pod group in the queue: it is popped, backs off and waits for events as one.
 
-    Its `pod` is one of the members, which stands for all where one pod is needed. Owned as a
+    If groups form a tree, it is the top of the tree, with the pods of all groups below it. Its
+    `pod` is one of the members, which stands for all where one pod is needed. Owned as a
     QueuedPodInfo is.
     """
 
@@ -33,12 +27,12 @@ class QueuedPodGroupInfo(QueuedPodInfo):
     is_group = True
 
     def __init__(
-        self, group: WorkloadPodGroup, first: QueuedPodInfo, timestamp: float, sequence: int
+        self, group: AnyPodGroup, first: QueuedPodInfo, timestamp: float, sequence: int
     ) -> None:
         super().__init__(first.pod, timestamp, sequence)
         self.group = group
         self.uid = group.metadata.uid
-        self.key = group_entity_key(group.key)
+        self.key = group.entity_key
         #: By "namespace/name".
         self.members: dict[str, QueuedPodInfo] = {first.key: first}
         #: The member that PreEnqueue refused last; the first to be asked again.

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from enum import IntEnum
 from typing import Any
 
@@ -32,6 +32,9 @@ log = logging.getLogger(__name__)
 _REFUSING = ("pre_enqueue", "pre_filter", "filter", "filter_nodes", "reserve", "permit")
 
 _HINT_ERROR = "Error"
+#: Results of pre-hints, as metrics label them.
+ALL_PODS = "all_pods"
+NARROWED = "narrowed"
 _NODE_TAINT = ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_TAINT)
 
 
@@ -57,7 +60,9 @@ class Hints:
         metrics: Metrics | None = None,
         now: Callable[[], float] | None = None,
         node_add_includes_taints: bool = False,
+        pre_hints: bool = False,
     ) -> None:
+        self._pre_hints = pre_hints
         self._events = {
             name: _events_of(plugin, node_add_includes_taints) for name, plugin in plugins.items()
         }
@@ -89,6 +94,23 @@ class Hints:
         if not plugins or any(name not in self._events for name in plugins):
             return (ALL_EVENTS,)
         return [event for name in sorted(plugins) for event in self._events[name]]
+
+    def concerned(self, happened: ClusterEvent, old: Any, new: Any) -> dict[str, Sequence[Pod]]:
+        """Return the pods that an event may concern, by plugins that know; others are absent."""
+        if not self._pre_hints:
+            return {}
+        found: dict[str, Sequence[Pod]] = {}
+        for name in self.waiting_for(happened):
+            events = [event for event in self._events[name] if event.matches(happened)]
+            if any(event.pre_hint is None for event in events):
+                continue
+            pods = _named_pods(name, events, happened, old, new)
+            if self._metrics is not None:
+                result = ALL_PODS if pods is None else NARROWED
+                self._metrics.pre_queueing_hint_evaluations[name, result].inc()
+            if pods is not None:
+                found[name] = pods
+        return found
 
     def knows(self, name: str) -> bool:
         """Return whether a plugin of this name is in the profile."""
@@ -165,6 +187,27 @@ class Hints:
         duration = self._metrics.queueing_hint_duration[name, happened.label, result]
         duration.observe(self._now() - start)
         return result != QueueingHint.SKIP.value
+
+
+def _named_pods(
+    name: str, events: Iterable[ClusterEvent], happened: ClusterEvent, old: Any, new: Any
+) -> list[Pod] | None:
+    """Return the pods that pre-hints name; None if one of them names any pod, or raises."""
+    found: list[Pod] = []
+    try:
+        for event in events:
+            pods = None if event.pre_hint is None else event.pre_hint(old, new)
+            if pods is None:
+                return None
+            found += pods
+    except BaseException as error:
+        raise_if_external(error)
+        log.exception(
+            "PreQueueingHintFn failed, falling back to evaluate all pods",
+            extra=kv(event=happened.label, plugin=name, oldObj=old, newObj=new),
+        )
+        return None
+    return found
 
 
 def _answer(

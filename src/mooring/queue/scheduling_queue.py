@@ -27,7 +27,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import count
 from typing import Any
 
-from mooring.api import Pod, WorkloadPodGroup
+from mooring.api import AnyPodGroup, Pod
 from mooring.framework.cluster_events import ClusterEvent
 from mooring.framework.features import FeatureGates
 from mooring.framework.pod_groups import PodGroups
@@ -96,6 +96,7 @@ class SchedulingQueue:
                 metrics=metrics,
                 now=now,
                 node_add_includes_taints=release.node_add_includes_taints,
+                pre_hints=features.enabled("SchedulerPreQueueingHints"),
             )
             for name, profile in profiles.items()
         }
@@ -194,17 +195,17 @@ class SchedulingQueue:
 
     # ---- changes of pod groups
 
-    def add_group(self, group: WorkloadPodGroup) -> None:
+    def add_group(self, group: AnyPodGroup) -> None:
         """Queue the pods that have waited for a pod group to exist."""
         if self._groups is not None:
             self._groups.group_added(group)
 
-    def update_group(self, group: WorkloadPodGroup) -> None:
+    def update_group(self, group: AnyPodGroup) -> None:
         """Replace the object of a pod group."""
         if self._groups is not None:
             self._groups.group_updated(group)
 
-    def delete_group(self, group: WorkloadPodGroup) -> None:
+    def delete_group(self, group: AnyPodGroup) -> None:
         """Take a pod group out of the queue; its pods wait until it exists again."""
         if self._groups is not None:
             self._groups.group_deleted(group)
@@ -356,12 +357,13 @@ class SchedulingQueue:
                 waiting = hints.waiting_for(event)
                 interesting = interesting or bool(waiting)
                 if len(self._places.unschedulable):
-                    strangers = [
-                        name
-                        for name in self._places.unschedulable.refusers(profile)
-                        if not hints.knows(name)
-                    ]
-                    found += self._places.unschedulable.refused_by(profile, [*waiting, *strangers])
+                    every = self._places.unschedulable.refusers(profile)
+                    refusers = [*waiting, *(one for one in every if not hints.knows(one))]
+                    named = {
+                        name: [info.key for one in pods if (info := self._queued(one)) is not None]
+                        for name, pods in hints.concerned(event, old, new).items()
+                    }
+                    found += self._places.unschedulable.refused_by(profile, refusers, named)
             if not interesting and not found:
                 # `_move` still keeps it for pods in flight: an extender may yet refuse one.
                 vlog(log, 6, _NOT_INTERESTING, event=event.label)
@@ -369,14 +371,18 @@ class SchedulingQueue:
             found = [info for info in found if any(check(one.pod) for one in info.each())]
         self._move(found, event, old, new)
 
+    def _queued(self, pod: Pod) -> QueuedPodInfo | None:
+        """Return the entry of the queue that a pod is in, alone or with its group."""
+        groups = self._groups_of(pod)
+        return self._places.get(pod.key) if groups is None else groups.find(pod)[1]
+
     def activate(self, pods: Iterable[Pod]) -> None:
         """Make pods active that back off or are unschedulable.
 
         A pod in flight is queued again when it returns; an unknown pod is ignored.
         """
         for pod in pods:
-            groups = self._groups_of(pod)
-            info = self._places.get(pod.key) if groups is None else groups.find(pod)[1]
+            info = self._queued(pod)
             if info is None or info.place is Place.ACTIVE:
                 if pod.metadata.uid in self._in_flight:
                     self._in_flight.note(event_types.FORCE_ACTIVATED, None, pod)

@@ -9,7 +9,8 @@ may concern: fifty thousand pods that found no cpu cost nothing when a volume ap
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from mooring.queue.queued_pod_info import Filed, QueuedPodInfo
 
@@ -57,10 +58,18 @@ class UnschedulablePods:
                 del self._by_plugin[filed.profile, plugin]
         info.filed = None
 
-    def refused_by(self, profile: str, plugins: Iterable[str]) -> list[QueuedPodInfo]:
-        """Return the pods of a profile that one of these plugins refused or gates."""
+    def refused_by(
+        self,
+        profile: str,
+        plugins: Iterable[str],
+        named: Mapping[str, Iterable[str]] = MappingProxyType({}),
+    ) -> list[QueuedPodInfo]:
+        """Return the pods of a profile that one of these plugins refused or gates.
+
+        Of a plugin in `named`, only the entries of the queue with these keys count.
+        """
         groups = [
-            group
+            {key: group[key] for key in named[plugin] if key in group} if plugin in named else group
             for plugin in plugins
             if (group := self._by_plugin.get((profile, plugin))) is not None
         ]

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from mooring.api import (
+    AnyPodGroup,
+    CompositePodGroup,
     CSIDriver,
     CSINode,
     CSIStorageCapacity,
@@ -63,9 +65,21 @@ _OTHERS = frozenset(
         EventResource.TARGET_POD,
         EventResource.NODE,
         EventResource.POD_GROUP,
+        EventResource.COMPOSITE_POD_GROUP,
         EventResource.WILDCARD,
     }
 )
+
+
+#: The events of groups, by the word for the kind and the action.
+_GROUP_EVENTS: Mapping[tuple[str, ActionType], ClusterEvent] = {
+    (kind.entity_type, action): ClusterEvent(resource, action)
+    for kind, resource in (
+        (WorkloadPodGroup, EventResource.POD_GROUP),
+        (CompositePodGroup, EventResource.COMPOSITE_POD_GROUP),
+    )
+    for action in (ActionType.ADD, ActionType.UPDATE, ActionType.DELETE)
+}
 
 
 class Informers(Protocol):
@@ -101,15 +115,15 @@ class PendingPods(Protocol):
         """Move the pods that a change may have made schedulable."""
         ...
 
-    def add_group(self, group: WorkloadPodGroup) -> None:
+    def add_group(self, group: AnyPodGroup) -> None:
         """Take note of a new pod group."""
         ...
 
-    def update_group(self, group: WorkloadPodGroup) -> None:
+    def update_group(self, group: AnyPodGroup) -> None:
         """Replace a pod group."""
         ...
 
-    def delete_group(self, group: WorkloadPodGroup) -> None:
+    def delete_group(self, group: AnyPodGroup) -> None:
         """Remove a pod group."""
         ...
 
@@ -153,13 +167,11 @@ class ClusterEvents:
         self._listen(informers, Pod, self._pod_added, self._pod_updated, self._pod_deleted)
         self._listen(informers, Node, self._node_added, self._node_updated, self._node_deleted)
         if self._pod_groups is not None:
-            self._listen(
-                informers,
-                WorkloadPodGroup,
-                self._group_added,
-                self._group_updated,
-                self._group_deleted,
-            )
+            kinds = (CompositePodGroup,) if self._pod_groups.has_composites else ()
+            for kind in (WorkloadPodGroup, *kinds):
+                self._listen(
+                    informers, kind, self._group_added, self._group_updated, self._group_deleted
+                )
         for resource, actions in self._wanted().items():
             kind = _KINDS.get(resource, resource)
             self._listen(
@@ -255,40 +267,43 @@ class ClusterEvents:
         self._cache.remove_node(node.metadata.name)
         self._observe(event_types.NODE_DELETE, start)
 
-    # Pod groups.
+    # Pod groups and composite pod groups.
 
-    def _group_added(self, group: WorkloadPodGroup) -> None:
+    def _group_added(self, group: AnyPodGroup) -> None:
         start = self._clock.now()
-        vlog(log, 3, "Add event for pod group", podGroup=group)
+        vlog(log, 3, "Add event for pod group", **_named(group))
         assert self._pod_groups is not None
         self._pod_groups.set_group(group)
         self._queue.add_group(group)
-        self._move(event_types.POD_GROUP_ADD, None, group)
-        self._observe(event_types.POD_GROUP_ADD, start)
+        event = _GROUP_EVENTS[group.entity_type, ActionType.ADD]
+        self._move(event, None, group)
+        self._observe(event, start)
 
-    def _group_updated(self, old: WorkloadPodGroup, new: WorkloadPodGroup) -> None:
-        if old.metadata.uid != new.metadata.uid:
+    def _group_updated(self, old: AnyPodGroup, new: AnyPodGroup) -> None:
+        if old.metadata.uid != new.metadata.uid or old.parent_key != new.parent_key:
             self._group_deleted(old)
             self._group_added(new)
             return
         start = self._clock.now()
-        vlog(log, 4, "Update event for pod group", podGroup=new)
+        vlog(log, 4, "Update event for pod group", **_named(new))
         assert self._pod_groups is not None
         self._pod_groups.set_group(new)
         self._queue.update_group(new)
+        event = _GROUP_EVENTS[new.entity_type, ActionType.UPDATE]
         if old.spec != new.spec:
             # A change of the status, which this scheduler makes itself, helps no pod.
-            self._move(event_types.POD_GROUP_UPDATE, old, new)
-        self._observe(event_types.POD_GROUP_UPDATE, start)
+            self._move(event, old, new)
+        self._observe(event, start)
 
-    def _group_deleted(self, group: WorkloadPodGroup) -> None:
+    def _group_deleted(self, group: AnyPodGroup) -> None:
         start = self._clock.now()
-        vlog(log, 3, "Delete event for pod group", podGroup=group)
+        vlog(log, 3, "Delete event for pod group", **_named(group))
         assert self._pod_groups is not None
-        self._pod_groups.remove_group(group.key)
+        self._pod_groups.remove_group(group)
         self._queue.delete_group(group)
-        self._move(event_types.POD_GROUP_DELETE, group, None)
-        self._observe(event_types.POD_GROUP_DELETE, start)
+        event = _GROUP_EVENTS[group.entity_type, ActionType.DELETE]
+        self._move(event, group, None)
+        self._observe(event, start)
 
     # Pods.
 
@@ -405,6 +420,11 @@ class ClusterEvents:
             if self._taps is not None:
                 self._taps.forgot(uid)
         self._move(event_types.ASSIGNED_POD_DELETE, assumed.pod, None)
+
+
+def _named(group: AnyPodGroup) -> dict[str, AnyPodGroup]:
+    """Return a group under kube-scheduler's name for its kind in logs."""
+    return {"compositePodGroup" if isinstance(group, CompositePodGroup) else "podGroup": group}
 
 
 def posting_handler(inbox: Inbox, handler: EventHandler[Any]) -> EventHandler[Any]:

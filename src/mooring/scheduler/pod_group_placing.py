@@ -18,16 +18,20 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from mooring.api import Pod, WorkloadPodGroup
+from mooring.api import AnyPodGroup, Pod, WorkloadPodGroup
 from mooring.binding.binding_cycle import AssumedPod
 from mooring.binding.binding_points import run_reserve, run_unreserve
 from mooring.cache.cache import Cache
 from mooring.cycle.group_points import run_placement_feasible
-from mooring.cycle.placement_points import run_placement_generate, run_placement_score
+from mooring.cycle.placement_points import (
+    PlacementRanking,
+    run_placement_generate,
+    run_placement_score,
+)
 from mooring.cycle.placement_search import GROUP_UNSCHEDULABLE, Course, Trial
 from mooring.cycle.profile import Profile
 from mooring.framework.decision import Decision, Outcome
-from mooring.framework.nodes import Rows
+from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.placements import (
     GroupAssignments,
     MemberRefusal,
@@ -71,6 +75,26 @@ class MemberResult(msgspec.Struct):
     node_name: str = ""
 
 
+class GroupResult(msgspec.Struct, frozen=True):
+    """What became of one pod group in an attempt, which may be for several."""
+
+    group: WorkloadPodGroup
+    members: Sequence[QueuedPodInfo]
+    #: One for each pod that was tried, in the order of `members`.
+    results: Sequence[MemberResult]
+    #: Why the group does not fit; None if it does.
+    status: Status | None
+
+
+class PlacementChoice(msgspec.Struct, frozen=True):
+    """The best of the placements that a group fits in."""
+
+    #: Its position among them.
+    position: int
+    #: What PlacementScore said; None if there was no other placement.
+    ranking: PlacementRanking | None
+
+
 class PodGroupPlacing:
     """The placing of one group's pods. Owned by the group's attempt."""
 
@@ -82,17 +106,20 @@ class PodGroupPlacing:
         clock: Clock,
         *,
         profile: Profile,
-        group: WorkloadPodGroup,
+        group: AnyPodGroup,
         members: Sequence[QueuedPodInfo],
         timed: bool,
         refusals: Sequence[MemberRefusal] = (),
         examine: bool = False,
+        is_part: bool = False,
     ) -> None:
         """Prepare the placing of `members`; a trial gets the `refusals` of the attempt before.
 
-        With `examine`, `tried` holds what became of each placement; the outcome is the same.
+        With `examine`, `tried` holds what became of each placement; the outcome is the same. A
+        group that `is_part` of a composite group fits even if no further pod is placed.
         """
         self.group = group
+        self._is_part = is_part
         self.profile = profile
         #: The state that the group's points share.
         self.state = CycleState()
@@ -124,18 +151,25 @@ class PodGroupPlacing:
     def assignments(self) -> Sequence[tuple[PodInfo, str]]:
         """The pods that are placed, each with the node's name."""
         info = self.profile.handle.pod_info
-        return [(info(one.pod), one.node_name) for one in self._placed()]
+        return [(info(one.pod), one.node_name) for one in self.placed()]
 
-    async def place(self) -> Status | None:
-        """Place the pods; return why the group does not fit, or None.
+    def outcomes(self, status: Status | None) -> Sequence[GroupResult]:
+        """Return what became of each pod group, if `place` has returned this status."""
+        assert isinstance(self.group, WorkloadPodGroup)
+        return (GroupResult(self.group, self._members, self.results, status),)
+
+    async def place(self, within: Rows | None = None) -> Status | None:
+        """Place the pods on these rows, or anywhere; return why the group does not fit, or None.
 
         If it fits, the pods are assumed; otherwise none is.
         """
         self.undo()
         self.tried.clear()
         nodes = self.profile.handle.snapshot
+        if within is not None:
+            nodes = nodes.select(within)
         if not self._topology:
-            status = await self._place_in(None)
+            status = await self._place_in(within)
             self._note("", len(nodes), status, is_only=True)
             return status
         placements = run_placement_generate(self.profile, self.state, self.group, nodes)
@@ -143,17 +177,16 @@ class PodGroupPlacing:
             self.results = []
             return placements
         self._metrics.generated_placements[self.profile.name].inc(len(placements))
-        if len(placements) == 1 and bool(placements[0].mask.all()):
-            status = await self._evaluate(placements[0], None)
-        else:
-            status = await self._place_in_best(placements)
-        return status
-
-    async def _place_in_best(self, placements: Sequence[Placement]) -> Status | None:
-        """Place the group in the best of several placements."""
-        trials = self._search(placements)
+        parts = [nodes.where(one.mask) for one in placements]
+        trials = self._search(placements, parts) if len(placements) > 1 else None
         if trials is None:
-            return await self._place_in_each(placements)
+            return await self._place_in_each(placements, parts)
+        return await self._place_in_best(placements, parts, trials)
+
+    async def _place_in_best(
+        self, placements: Sequence[Placement], parts: Sequence[Nodes], trials: Sequence[Trial]
+    ) -> Status | None:
+        """Place the group in the best of several placements, which have been searched."""
         if self._examine:
             await self._examine_trials(placements, trials)
         fitting = [number for number, trial in enumerate(trials) if trial.course.status is None]
@@ -162,20 +195,25 @@ class PodGroupPlacing:
             status = await self._place_in(trials[0].rows)
             if status is None or not status.is_rejected:
                 return status
-            return _none_available(len(placements), status)
-        found = {number: self._found(placements[number], trials[number]) for number in fitting}
+            return none_available(len(placements), status)
+        found = {
+            number: self._found(placements[number], parts[number], trials[number])
+            for number in fitting
+        }
         chosen = self._choose(found)
         if isinstance(chosen, Status):
             self.results = []
             return chosen
         if await self._carry_out(trials[chosen]):
             return None
-        return await self._place_in_each(placements)
+        return await self._place_in_each(placements, parts)
 
-    def _search(self, placements: Sequence[Placement]) -> Sequence[Trial] | None:
+    def _search(
+        self, placements: Sequence[Placement], parts: Sequence[Nodes]
+    ) -> Sequence[Trial] | None:
         """Search all placements together; None if these pods do not allow it."""
         start = self._clock.now()
-        trials = [Trial(np.flatnonzero(one.mask), self._course()) for one in placements]
+        trials = [Trial(_rows(part), self._course()) for part in parts]
         searched = self._attempts.search_placements(
             self.profile, self.pods, trials, timed=self._timed
         )
@@ -187,14 +225,14 @@ class PodGroupPlacing:
             self._observe(placement, status, seconds)
         return trials
 
-    def _found(self, placement: Placement, trial: Trial) -> GroupAssignments:
+    def _found(self, placement: Placement, part: Nodes, trial: Trial) -> GroupAssignments:
         nodes, info = self.profile.handle.snapshot, self.profile.handle.pod_info
         pods = [
             (info(member.pod), nodes.info(row).name)
             for member, row in zip(self._members, trial.chosen, strict=False)
             if row >= 0
         ]
-        return GroupAssignments(placement.name, nodes.select(trial.rows), pods)
+        return GroupAssignments(placement.name, part, pods)
 
     async def _carry_out(self, trial: Trial) -> bool:
         """Place the pods on the nodes that a search found; return whether that succeeded."""
@@ -236,42 +274,43 @@ class PodGroupPlacing:
             chosen = is_only and status is None
             self.tried.append(TriedPlacement(name, num_nodes, pods, status, is_chosen=chosen))
 
-    async def _place_in_each(self, placements: Sequence[Placement]) -> Status | None:
+    async def _place_in_each(
+        self, placements: Sequence[Placement], parts: Sequence[Nodes]
+    ) -> Status | None:
         """Try the group in every placement; leave it placed in the best one."""
-        nodes = self.profile.handle.snapshot
         self.tried.clear()
         fitting: dict[int, GroupAssignments] = {}
         results: dict[int, list[MemberResult]] = {}
         first: tuple[Status, list[MemberResult]] | None = None
-        for number, placement in enumerate(placements):
-            rows = np.flatnonzero(placement.mask)
-            status = await self._evaluate(placement, rows)
+        is_only = len(placements) == 1
+        for number, (placement, part) in enumerate(zip(placements, parts, strict=True)):
+            status = await self._evaluate(placement, part, is_only=is_only)
             if status is not None and status.is_error:
                 return status
             if status is None:
+                if is_only:
+                    return None
                 pods = self.assignments
                 self.undo()
-                fitting[number] = GroupAssignments(placement.name, nodes.select(rows), pods)
+                fitting[number] = GroupAssignments(placement.name, part, pods)
                 results[number] = self.results
             elif first is None:
                 first = status, self.results
         if not fitting:
             assert first is not None
             status, self.results = first
-            return _none_available(len(placements), status)
+            return none_available(len(placements), status)
         chosen = self._choose(fitting)
         if isinstance(chosen, Status):
             self.results = []
             return chosen
-        self.results = results[chosen]
-        return self._place_again(fitting[chosen])
+        return self.place_again(results[chosen], fitting[chosen].pods)
 
-    async def _evaluate(self, placement: Placement, rows: Rows | None) -> Status | None:
+    async def _evaluate(self, placement: Placement, part: Nodes, *, is_only: bool) -> Status | None:
         start = self._clock.now()
-        status = await self._place_in(rows)
+        status = await self._place_in(part.rows)
         self._observe(placement, status, self._clock.now() - start)
-        size = len(placement.mask) if rows is None else len(rows)
-        self._note(placement.name, size, status, is_only=rows is None)
+        self._note(placement.name, len(part), status, is_only=is_only)
         return status
 
     def _observe(self, placement: Placement, status: Status | None, seconds: float) -> None:
@@ -285,30 +324,27 @@ class PodGroupPlacing:
 
     def _choose(self, fitting: Mapping[int, GroupAssignments]) -> int | Status:
         """Return the number of the best placement; of equals, a random one."""
-        numbers = list(fitting)
-        if len(fitting) == 1:
-            chosen = numbers[0]
-        else:
-            found = list(fitting.values())
-            ranking = run_placement_score(self.profile, self.state, self.group, found)
-            if isinstance(ranking, Status):
-                return ranking
-            totals = ranking.totals
-            best: list[int] = np.flatnonzero(totals == totals.max()).tolist()
-            chosen = numbers[self.profile.handle.random.choice(best)]
-            if self._examine:
-                for position, number in enumerate(numbers):
-                    tried = self.tried[number]
-                    tried.total = int(totals[position])
-                    tried.scores = {name: int(x[position]) for name, x in ranking.scores.items()}
+        choice = choose_placement(self.profile, self.state, self.group, list(fitting.values()))
+        if isinstance(choice, Status):
+            return choice
+        numbers, ranking = list(fitting), choice.ranking
+        chosen = numbers[choice.position]
         if self._examine:
             self.tried[chosen].is_chosen = True
+            for position, number in enumerate(() if ranking is None else numbers):
+                assert ranking is not None
+                tried = self.tried[number]
+                tried.total = int(ranking.totals[position])
+                tried.scores = {name: int(x[position]) for name, x in ranking.scores.items()}
         return chosen
 
-    def _place_again(self, found: GroupAssignments) -> Status | None:
+    def place_again(
+        self, results: list[MemberResult], pods: Sequence[tuple[PodInfo, str]]
+    ) -> Status | None:
         """Assume and reserve pods again on the nodes that were found for them."""
-        nodes = {info.uid: node_name for info, node_name in found.pods}
-        for result in self.results:
+        self.results = results
+        nodes = {info.uid: node_name for info, node_name in pods}
+        for result in results:
             attempt = result.attempt
             if attempt is None:
                 continue
@@ -369,7 +405,7 @@ class PodGroupPlacing:
 
     def _still_fit(self, others: Sequence[PodInfo]) -> bool:
         """Return whether all placed pods pass Filter on their nodes beside pods that came back."""
-        handle, placed = self.profile.handle, self._placed()
+        handle, placed = self.profile.handle, self.placed()
         counting = [one for one in placed if handle.precomputes(one.state)]
         if not counting:
             # What a plugin says of a node depends on that node alone.
@@ -413,7 +449,8 @@ class PodGroupPlacing:
         view = one_row(nodes, nodes.row(one.node_name))
         return handle.run_filters(one.state, one.pod, view)[0] is None
 
-    def _placed(self) -> list[AssumedPod]:
+    def placed(self) -> list[AssumedPod]:
+        """Return the pods that are placed."""
         return [
             assumed
             for result in self.results
@@ -434,7 +471,7 @@ class PodGroupPlacing:
 
     def _course(self) -> Course:
         placed = len(self._groups.placed(self.group.key))
-        return Course(self.feasible, placed, len(self._members))
+        return Course(self.feasible, placed, len(self._members), may_be_empty=self._is_part)
 
     def feasible(self, scheduled: int, remaining: int) -> Status | None:
         """Ask whether enough pods fit if so many have a node and so many are to be tried."""
@@ -448,6 +485,7 @@ class PodGroupPlacing:
         start = self._clock.now()
         state = CycleState()
         state.record_plugin_metrics = self._timed
+        state.pod_group_state = self.state
         decision = await self._attempts.decide(
             member, state, start, post_filter=False, within=within
         )
@@ -463,8 +501,29 @@ class PodGroupPlacing:
         return MemberResult(member, start, attempt, node_name=decision.node_name)
 
 
-def _none_available(count: int, status: Status) -> Status:
-    return Status.unschedulable(GROUP_UNSCHEDULABLE, NONE_AVAILABLE.format(count, _said(status)))
+def choose_placement(
+    profile: Profile,
+    state: CycleState,
+    group: AnyPodGroup,
+    fitting: Sequence[GroupAssignments],
+) -> PlacementChoice | Status:
+    """Return the best placement; of equals, a random one."""
+    if len(fitting) == 1:
+        return PlacementChoice(0, None)
+    ranking = run_placement_score(profile, state, group, fitting)
+    if isinstance(ranking, Status):
+        return ranking
+    best: list[int] = np.flatnonzero(ranking.totals == ranking.totals.max()).tolist()
+    return PlacementChoice(profile.handle.random.choice(best), ranking)
+
+
+def none_available(count: int, first: Status) -> Status:
+    """Return the refusal of a group that fits in none of so many placements."""
+    return Status.unschedulable(GROUP_UNSCHEDULABLE, NONE_AVAILABLE.format(count, _said(first)))
+
+
+def _rows(nodes: Nodes) -> Rows:
+    return np.arange(len(nodes)) if nodes.rows is None else nodes.rows
 
 
 def _said(status: Status) -> str:

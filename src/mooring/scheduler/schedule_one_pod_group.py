@@ -14,7 +14,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from mooring.api import Condition, Pod, WorkloadPodGroup
+from mooring.api import (
+    AnyPodGroup,
+    CompositePodGroup,
+    Condition,
+    Pod,
+    WorkloadPodGroup,
+    scheduling_group_key,
+)
 from mooring.binding.pod_group_status_writer import GroupStatusWriter
 from mooring.cache.cache import Cache
 from mooring.cycle.group_points import run_pod_group_post_filter
@@ -32,9 +39,10 @@ from mooring.observe.metrics import Metrics
 from mooring.queue.pod_group_queue import GANG_SCHEDULING, GroupOutcome
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
-from mooring.scheduler.examined_group import ExaminedGroup, GroupExaminer
+from mooring.scheduler.composite_placing import CompositePlacing
+from mooring.scheduler.examined_group import ExaminedGroup, GroupExaminer, TriedPlacement
 from mooring.scheduler.failure import Failure
-from mooring.scheduler.pod_group_placing import MemberResult, PodGroupPlacing
+from mooring.scheduler.pod_group_placing import GroupResult, MemberResult, PodGroupPlacing
 from mooring.scheduler.schedule_one import (
     SCHEDULER_ERROR,
     UNSCHEDULABLE,
@@ -105,7 +113,7 @@ class PodGroupAttempts:
         start = self._clock.now()
         if self._attempts.taps is not None:
             self._attempts.taps.group_begins(info, start)
-        group = self._groups.get(info.group.key)
+        group = self._groups.latest(info.group)
         if group is None:
             self.fail(info, _NO_GROUP.format(info.group.key))
             return ()
@@ -120,32 +128,31 @@ class PodGroupAttempts:
         if not members:
             self._end(info, GroupOutcome.SCHEDULED)
             return ()
-        vlog(log, 3, "Attempting to schedule pod group", podGroup=group)
-        examine = self._examiner is not None and self._examiner.wants(group)
-        placing = self._placing(profile, group, members, timed, examine=examine)
+        vlog(log, 3, _ATTEMPTING, podGroupType=group.entity_type, podGroup=group)
+        placing = self._placing(profile, group, members, timed, examine=self._examines(group))
         status = await placing.place()
         self._metrics.pod_group_scheduling_algorithm_duration.observe(self._clock.now() - start)
         if status is None:
-            self._tell_examiner(info, placing, None)
+            self._tell_examiner(info, placing.pods, None, placing.tried)
             return self._scheduled(info, placing, start)
-        nominations: NominatePods | None = None
-        final = status
+        answer: NominatePods | Status | None = None
         if status.code is Code.UNSCHEDULABLE:
-            nominations, final = await self._post_filter(placing, members, status, timed)
-        self._tell_examiner(info, placing, final)
-        self._unscheduled(info, members, placing, status, final, nominations, start)
+            answer = await self._post_filter(placing, members, timed)
+        self._unscheduled(info, placing, status, answer, start)
         return ()
 
     def _placing(
         self,
         profile: Profile,
-        group: WorkloadPodGroup,
+        group: AnyPodGroup,
         members: Sequence[QueuedPodInfo],
         timed: bool,
         refusals: Sequence[MemberRefusal] = (),
         examine: bool = False,
     ) -> PodGroupPlacing:
-        return PodGroupPlacing(
+        is_composite = isinstance(group, CompositePodGroup)
+        make = CompositePlacing if is_composite else PodGroupPlacing
+        return make(
             self._attempts,
             self._cache,
             self._groups,
@@ -158,17 +165,27 @@ class PodGroupAttempts:
             examine=examine,
         )
 
+    def _examines(self, group: AnyPodGroup) -> bool:
+        """Return whether the attempts of a group are examined; those of composite ones are not."""
+        examiner = self._examiner
+        return (
+            examiner is not None and isinstance(group, WorkloadPodGroup) and examiner.wants(group)
+        )
+
     def _tell_examiner(
-        self, info: QueuedPodGroupInfo, placing: PodGroupPlacing, status: Status | None
+        self,
+        info: QueuedPodGroupInfo,
+        pods: Sequence[Pod],
+        status: Status | None,
+        tried: Sequence[TriedPlacement] = (),
     ) -> None:
-        examiner, group = self._examiner, placing.group
-        if examiner is not None and examiner.wants(group):
-            pods, tried = placing.pods, placing.tried
+        examiner, group = self._examiner, info.group
+        if self._examines(group) and examiner is not None and isinstance(group, WorkloadPodGroup):
             examiner.take(ExaminedGroup(group, info.attempts, pods, status, tried))
 
     # Checks.
 
-    def _disagreement(self, group: WorkloadPodGroup, members: Sequence[QueuedPodInfo]) -> str:
+    def _disagreement(self, group: AnyPodGroup, members: Sequence[QueuedPodInfo]) -> str:
         """Return in what the pods of a group differ that must be equal; "" if in nothing."""
         name = members[0].pod.spec.scheduler_name
         policy = _policy(group.spec.preemption_policy) if self._policy_of_group else ""
@@ -184,128 +201,174 @@ class PodGroupAttempts:
             policy = policy or own
         return "" if name in self._profiles else _NO_PROFILE.format(name)
 
-    def _placed(self, group: WorkloadPodGroup) -> Iterable[Pod]:
-        return (info.pod for info in self._groups.placed(group.key))
+    def _placed(self, group: AnyPodGroup) -> Iterable[Pod]:
+        return (info.pod for info in self._groups.placed_in(group))
 
     # The end of an attempt.
 
     def _scheduled(
         self, info: QueuedPodGroupInfo, placing: PodGroupPlacing, start: float
     ) -> Sequence[SchedulingAttempt]:
-        group = placing.group
+        outcomes = placing.outcomes(None)
+        permitted: dict[str, list[SchedulingAttempt]] = {}
+        for outcome in outcomes:
+            if outcome.status is None:
+                permitted[outcome.group.key] = self._permit(outcome)
+            else:
+                # A part of a composite group that does not fit, and that need not.
+                self._report(outcome, outcome.status, outcome.status, None)
+        lacking = {part.key for part in self._without_quorum(placing.group)}
+        if not any(permitted.values()):
+            lacking = set(permitted)
+        for outcome in outcomes:
+            if outcome.group.key in lacking & permitted.keys():
+                attempts = permitted.pop(outcome.group.key)
+                self._too_few_permitted(outcome.group, placing, attempts)
+        if not any(permitted.values()):
+            self._observe(labels.UNSCHEDULABLE, placing.profile, start)
+            self._end(info, GroupOutcome.UNSCHEDULABLE)
+            return ()
+        for outcome in outcomes:
+            if outcome.group.key in permitted:
+                self._tell_scheduled(outcome, len(permitted[outcome.group.key]))
+        self._observe(labels.SCHEDULED, placing.profile, start)
+        self._end(info, GroupOutcome.SCHEDULED)
+        return [attempt for attempts in permitted.values() for attempt in attempts]
+
+    def _permit(self, outcome: GroupResult) -> list[SchedulingAttempt]:
+        """Run Permit for the pods of a group that have a node, and report the others."""
         permitted: list[SchedulingAttempt] = []
-        for result in placing.results:
+        for result in outcome.results:
             if result.attempt is None:
                 assert result.failure is not None
                 self._fail_member(result.info, result.failure, result.start)
-            elif self._attempts.permit(result.attempt) is None:
+                continue
+            # From now on the pod is bound like any other.
+            result.attempt.state.pod_group_state = None
+            if self._attempts.permit(result.attempt) is None:
                 permitted.append(result.attempt)
-        if not permitted or len(self._groups.placed(group.key)) < group.min_count:
-            self._too_few_permitted(info, placing, permitted, start)
-            return ()
-        unschedulable = len(placing.results) - len(permitted)
-        pairs = {"scheduledPods": len(permitted), "unschedulablePods": unschedulable}
-        vlog(log, 2, "Successfully scheduled a pod group", podGroup=group, **pairs)
-        self._tell(group, "True", SCHEDULED, "")
-        self._observe(labels.SCHEDULED, placing.profile, start)
-        self._end(info, GroupOutcome.SCHEDULED)
         return permitted
+
+    def _tell_scheduled(self, outcome: GroupResult, scheduled: int) -> None:
+        pairs = {"scheduledPods": scheduled, "unschedulablePods": len(outcome.results) - scheduled}
+        vlog(log, 2, "Successfully scheduled a pod group", podGroup=outcome.group, **pairs)
+        self._tell(outcome.group, "True", SCHEDULED, "")
+
+    def _without_quorum(self, group: AnyPodGroup) -> Iterable[WorkloadPodGroup]:
+        """Yield the pod groups that have, or are part of a group that has, too few pods placed."""
+        groups = self._groups
+        if not groups.has_quorum(group, groups.count_placed):
+            yield from groups.leaves(group)
+            return
+        for child in groups.children(group):
+            yield from self._without_quorum(child)
 
     def _too_few_permitted(
         self,
-        info: QueuedPodGroupInfo,
+        group: WorkloadPodGroup,
         placing: PodGroupPlacing,
         permitted: Sequence[SchedulingAttempt],
-        start: float,
     ) -> None:
         """Take the nodes from the pods of a gang of which too few have passed Permit.
 
         kube-scheduler lets them wait at Permit for five minutes.
         """
-        group = placing.group
-        status = placing.feasible(len(self._groups.placed(group.key)), 0)
+        groups, root = self._groups, placing.group
+        status = placing.feasible(groups.count_ready(root, groups.count_placed), 0)
         message = GROUP_UNSCHEDULABLE if status is None else status.message
         for attempt in permitted:
             failure = _group_failure(Status.unschedulable(), f"{GROUP_UNSCHEDULABLE}, {message}")
             self._attempts.give_back(attempt, Status.unschedulable(message))
             self._fail_member(attempt.info, failure, attempt.start)
         vlog(log, 2, _UNABLE, podGroup=group, err=message)
-        self._tell(group, "False", UNSCHEDULABLE, message, [one.info for one in permitted])
-        self._observe(labels.UNSCHEDULABLE, placing.profile, start)
-        self._end(info, GroupOutcome.UNSCHEDULABLE)
+        members = [one.info for one in permitted]
+        self._tell(group, "False", UNSCHEDULABLE, message, members)
 
     async def _post_filter(
-        self,
-        placing: PodGroupPlacing,
-        members: Sequence[QueuedPodInfo],
-        status: Status,
-        timed: bool,
-    ) -> tuple[NominatePods | None, Status]:
-        """Run PodGroupPostFilter; return what it nominates, and the status of the group."""
+        self, placing: PodGroupPlacing, members: Sequence[QueuedPodInfo], timed: bool
+    ) -> NominatePods | Status:
+        """Run PodGroupPostFilter; return what it nominates, or why it cannot help."""
         group, profile = placing.group, placing.profile
         trial = self._placing(profile, group, members, timed, placing.refusals)
         try:
-            result = await run_pod_group_post_filter(profile, placing.state, group, trial)
+            return await run_pod_group_post_filter(profile, placing.state, group, trial)
         finally:
             trial.reset()
-        nominations = result if isinstance(result, NominatePods) else None
-        answer = result.status if isinstance(result, NominatePods) else result
-        if answer.is_error:
-            return None, answer
-        # kube-scheduler appends the text even if it is empty.
-        return nominations, Status.unschedulable(*status.reasons, answer.message)
 
     def _unscheduled(
         self,
         info: QueuedPodGroupInfo,
-        members: Sequence[QueuedPodInfo],
         placing: PodGroupPlacing,
         status: Status,
-        final: Status,
-        nominations: NominatePods | None,
+        answer: NominatePods | Status | None,
         start: float,
     ) -> None:
         """Report a failed attempt.
 
-        `status` is why the group does not fit; `final` says also what PodGroupPostFilter did.
+        `status` is why the group does not fit; `answer` is what PodGroupPostFilter did.
+        """
+        nominations = answer if isinstance(answer, NominatePods) else None
+        said = answer.status if isinstance(answer, NominatePods) else answer
+        is_error = status.is_error
+        final = status
+        for outcome in placing.outcomes(status):
+            assert outcome.status is not None
+            final = outcome.status
+            if said is not None and said.is_error:
+                final, is_error = said, True
+            elif said is not None:
+                # kube-scheduler appends the text even if it is empty.
+                final = Status.unschedulable(*final.reasons, said.message)
+            self._report(outcome, outcome.status, final, nominations)
+        self._tell_examiner(info, placing.pods, final, placing.tried)
+        if is_error:
+            result_label, result = labels.ERROR, GroupOutcome.ERROR
+        else:
+            waits = nominations is not None
+            result_label = labels.WAITING_ON_PREEMPTION if waits else labels.UNSCHEDULABLE
+            result = GroupOutcome.UNSCHEDULABLE
+        self._observe(result_label, placing.profile, start)
+        self._end(info, result)
+
+    def _report(
+        self, outcome: GroupResult, status: Status, final: Status, nominations: NominatePods | None
+    ) -> None:
+        """Report why one group does not fit, to its pods and in its condition.
+
+        `final` says also what PodGroupPostFilter did.
         """
         nodes = {} if nominations is None else nominations.node_names
-        for result in placing.results:
-            failure = _failure(result, final, waits=nominations is not None)
+        waits = nominations is not None
+        for result in outcome.results:
+            failure = _failure(result, final, waits=waits)
             failure.nominated = nodes.get(result.info.uid, failure.nominated)
             self._fail_member(result.info, failure, result.start)
-        for member in members[len(placing.results) :]:
+        for member in outcome.members[len(outcome.results) :]:
             reported = final if final.is_error else status
             failure = _group_failure(reported, reported.message)
             failure.nominated = nodes.get(member.uid)
             self._fail_member(member, failure, self._clock.now())
-        group, message = placing.group, final.message
+        group, message = outcome.group, final.message
         if final.is_error:
             log_error(log, message, "Error scheduling pod group", podGroup=group)
-            self._tell(group, "False", SCHEDULER_ERROR, message, members)
-            result_label, outcome = labels.ERROR, GroupOutcome.ERROR
-        else:
-            waits = nominations is not None
-            text = "Pod group is waiting for preemption" if waits else _UNABLE
-            vlog(log, 2, text, podGroup=group, unschedulablePods=len(members), err=message)
-            self._tell(group, "False", UNSCHEDULABLE, message, members)
-            result_label = labels.WAITING_ON_PREEMPTION if waits else labels.UNSCHEDULABLE
-            outcome = GroupOutcome.UNSCHEDULABLE
-        self._observe(result_label, placing.profile, start)
-        self._end(info, outcome)
+            self._tell(group, "False", SCHEDULER_ERROR, message, outcome.members)
+            return
+        text = "Pod group is waiting for preemption" if waits else _UNABLE
+        pods = len(outcome.members)
+        vlog(log, 2, text, podGroup=group, unschedulablePods=pods, err=message)
+        self._tell(group, "False", UNSCHEDULABLE, message, outcome.members)
 
     def fail(self, info: QueuedPodGroupInfo, message: str) -> None:
         """Put a whole group back because of an error, and report it."""
         now = self._clock.now()
         for member in info.in_order():
             self._fail_member(member, Failure(message, rejected=False), now)
-        group = self._groups.get(info.group.key)
-        if self._examiner is not None and self._examiner.wants(info.group):
-            pods = [member.pod for member in info.in_order()]
-            status = Status.error(message)
-            self._examiner.take(ExaminedGroup(info.group, info.attempts, pods, status, ()))
-        if group is not None:
-            self._tell(group, "False", SCHEDULER_ERROR, message, info.in_order())
+        pods = [member.pod for member in info.in_order()]
+        self._tell_examiner(info, pods, Status.error(message))
+        root = self._groups.latest(info.group)
+        for group in () if root is None else self._groups.leaves(root):
+            members = [one for one in info.in_order() if scheduling_group_key(one.pod) == group.key]
+            self._tell(group, "False", SCHEDULER_ERROR, message, members)
         self._end(info, GroupOutcome.ERROR)
 
     def _end(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
@@ -338,6 +401,7 @@ class PodGroupAttempts:
         self._metrics.pod_group_schedule_attempts[result, profile.name].inc()
 
 
+_ATTEMPTING = "Attempting to schedule pod group"
 _UNABLE = "Unable to schedule a pod group"
 
 

@@ -34,7 +34,7 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.handle import ApiClient, EventWriter, HttpClient
 from mooring.framework.listers import Lister
 from mooring.framework.plugin_errors import error_text, raise_if_external
-from mooring.framework.pod_groups import PodGroups, has_pod_groups
+from mooring.framework.pod_groups import PodGroups, known_pod_groups
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.status import Status
 from mooring.informers.store import EventHandler
@@ -68,8 +68,13 @@ _SAMPLE_EVERY = 100 // PLUGIN_METRICS_SAMPLE_PERCENT
 #: The loop yields to watches and binding cycles after this many pods, or after these seconds.
 _ROW = 8
 _ROW_SECONDS = 0.002
-#: Gates of pod groups that are accepted and do nothing.
-_WITHOUT_EFFECT = ("CompositePodGroup", "DRAWorkloadResourceClaims")
+#: Gates that kube-scheduler reads, and that are accepted and do nothing here.
+_WITHOUT_EFFECT = (
+    "DRADerivedAttributes",
+    "DRADeviceCompatibilityGroups",
+    "DRANodeAllocatableResources",
+    "InPlacePodVerticalScalingSchedulerPreemption",
+)
 #: Seconds that binding cycles in progress have to end when the scheduler stops.
 GRACE = 5.0
 #: The status of a pod whose binding task was cancelled: by the scheduler when it stops, which then
@@ -109,7 +114,7 @@ class Scheduler:
         self.inbox = Inbox()
         self.pod_infos = PodInfos(features)
         #: The pod groups and their pods; None if the gate GenericWorkload is off.
-        self.pod_groups = PodGroups() if has_pod_groups(features) else None
+        self.pod_groups = known_pod_groups(features)
         self.cache = Cache(self.pod_infos, self.pod_groups)
         self.cache.show_sizes(metrics.cache_size)
         self.cycles = 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mooring.testing.builders import make_node, make_pod, make_pod_group
+from mooring.testing.builders import make_composite_pod_group, make_node, make_pod, make_pod_group
 from mooring.testing.check import CheckReport, check_plugin
 from mooring.testing.plugin_runs import FilterResult, ScoreResult, run_filter, run_score
 
@@ -19,6 +19,7 @@ __all__ = [
     "FilterResult",
     "ScoreResult",
     "check_plugin",
+    "make_composite_pod_group",
     "make_node",
     "make_pod",
     "make_pod_group",

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from mooring.api import (
+    CompositePodGroup,
     Node,
     Pod,
     Taint,
@@ -22,7 +23,7 @@ from mooring.api import (
 from mooring.api.quantity import milli_value
 from mooring.errors import ObjectError
 
-_Object = TypeVar("_Object", Node, Pod, WorkloadPodGroup)
+_Object = TypeVar("_Object", Node, Pod, WorkloadPodGroup, CompositePodGroup)
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -173,6 +174,7 @@ def make_pod_group(
     priority: int | None = None,
     topology: str = "",
     disruption_mode: str = "single",
+    parent: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     spec: Mapping[str, Any] | None = None,
     status: Mapping[str, Any] | None = None,
@@ -180,27 +182,71 @@ def make_pod_group(
     """Return a pod group: with `min_count` a gang, otherwise a group of the basic policy.
 
     `topology` names a node label whose value all pods share, `disruption_mode` is "single" or
-    "all". `metadata`, `spec` and `status` take any other field, spelt as in a manifest.
+    "all", `parent` names the composite group that this is a part of. `metadata`, `spec` and
+    `status` take any other field, spelt as in a manifest.
 
     >>> make_pod_group("training", min_count=8).min_count
     8
     """
     gang = {"basic": {}} if min_count is None else {"gang": {"minCount": min_count}}
-    constraints = {"topology": [{"key": topology}]} if topology else None
     return _made(
         {
             "metadata": {"name": name, "namespace": namespace, **(metadata or {})},
             "spec": {
                 "schedulingPolicy": gang,
-                "schedulingConstraints": constraints,
-                "disruptionMode": {disruption_mode: {}},
-                "priority": priority,
+                **_group_spec(priority, topology, disruption_mode, parent),
                 **(spec or {}),
             },
             "status": dict(status or {}),
         },
         WorkloadPodGroup,
     )
+
+
+def make_composite_pod_group(
+    name: str = "composite",
+    *,
+    namespace: str = "default",
+    min_group_count: int | None = None,
+    priority: int | None = None,
+    topology: str = "",
+    disruption_mode: str = "single",
+    parent: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    spec: Mapping[str, Any] | None = None,
+) -> CompositePodGroup:
+    """Return a composite pod group: with `min_group_count` a gang of groups.
+
+    The other arguments are those of `make_pod_group`.
+
+    >>> make_composite_pod_group("training", min_group_count=2).min_count
+    2
+    """
+    count = min_group_count
+    policy = {"basic": {}} if count is None else {"gang": {"minGroupCount": count}}
+    return _made(
+        {
+            "metadata": {"name": name, "namespace": namespace, **(metadata or {})},
+            "spec": {
+                "schedulingPolicy": policy,
+                **_group_spec(priority, topology, disruption_mode, parent),
+                **(spec or {}),
+            },
+        },
+        CompositePodGroup,
+    )
+
+
+def _group_spec(
+    priority: int | None, topology: str, disruption_mode: str, parent: str | None
+) -> dict[str, Any]:
+    """Return the fields that both kinds of groups have."""
+    return {
+        "schedulingConstraints": {"topology": [{"key": topology}]} if topology else None,
+        "disruptionMode": {disruption_mode: {}},
+        "priority": priority,
+        "parentCompositePodGroupName": parent,
+    }
 
 
 def _made(data: dict[str, Any], kind: type[_Object]) -> _Object:

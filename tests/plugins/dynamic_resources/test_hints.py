@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from mooring import testing
 from mooring.api import ResourceClaim
 from mooring.framework.cluster_events import ActionType, EventResource, QueueingHint
 from mooring.framework.releases import V1_36, V1_37, Release
@@ -67,3 +68,27 @@ def test_pod_hints() -> None:
     waiting = make_pod("pod", resourceClaims=[{"name": "g", "resourceClaimTemplateName": "t"}])
     assert hints.after_pod_changed(POD, None, POD) is QueueingHint.QUEUE
     assert hints.after_pod_changed(POD, None, waiting) is QueueingHint.SKIP
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "pods"),
+    [
+        pytest.param(None, claim(), ["pod"], id="the claim of a pod comes"),
+        pytest.param(None, claim("made"), ["other"], id="one that was made for a pod"),
+        pytest.param(None, claim("d"), [], id="a claim that no pod uses"),
+        pytest.param(claim("d", status=allocated_on("a")), claim("d"), None, id="devices are free"),
+        pytest.param(claim("d", status=allocated_on("a")), None, None, id="an allocated one goes"),
+        pytest.param(claim(), None, ["pod"], id="another one goes"),
+    ],
+)
+def test_the_pods_of_a_claim_are_known_before_hints_are_asked(
+    old: ResourceClaim | None, new: ResourceClaim | None, pods: list[str] | None
+) -> None:
+    told = {"resourceClaimStatuses": [{"name": "g", "resourceClaimName": "made"}]}
+    spec = {"resourceClaims": [{"name": "g", "resourceClaimTemplateName": "t"}]}
+    other = testing.make_pod("other", spec=spec, status=told)
+    hints = ClaimHints(Store(), V1_37, pods=Store([POD, other]))
+    found = hints.pods_of_claim(old, new)
+    assert (None if found is None else [one.name for one in found]) == pods
+    (event,) = (one for one in hints.events() if one.resource == EventResource.RESOURCE_CLAIM)
+    assert event.pre_hint is not None

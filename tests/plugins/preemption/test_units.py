@@ -39,14 +39,15 @@ def test_the_priority_of_the_group_decides_and_not_that_of_the_pod() -> None:
     assert units_below([placed("b", priority=5)], groups, 5) == []
 
 
-def test_priority_then_groups_then_size_then_age_make_a_unit_important() -> None:
+def test_priority_then_kind_then_size_then_age_make_a_unit_important() -> None:
     one, two = (placed("a"),), (placed("a"), placed("b"))
     old = make_pod("old", node="n", status={"startTime": "2020-01-01T00:00:00Z"})
     units = [
         Unit(one, 1),
         Unit((INFOS.of(old),), 1),
-        Unit(one, 1, is_group=True),
-        Unit(two, 1, is_group=True),
+        Unit(one, 1, rank=1),
+        Unit(two, 1, rank=1),
+        Unit(one, 1, rank=2),
         Unit(one, 2),
     ]
     assert sorted(units, key=lambda unit: unit.importance) == units[::-1]

@@ -9,6 +9,7 @@ import yaml
 
 from mooring.api.field_errors import FieldError
 from mooring.config.positions import parent
+from mooring.framework.releases import NEWEST, Release
 
 Doc = dict[str, Any]
 
@@ -43,7 +44,9 @@ class Converted(msgspec.Struct):
 class Conversion:
     """The warnings, errors and origins of one conversion. Owned by the call that created it."""
 
-    def __init__(self) -> None:
+    def __init__(self, release: Release = NEWEST) -> None:
+        #: The release whose v1 form is wanted: its default plugins and their order.
+        self.release = release
         self.warnings: list[str] = []
         self.errors: list[FieldError] = []
         self.origins: dict[str, str] = {}

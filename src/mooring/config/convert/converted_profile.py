@@ -102,7 +102,7 @@ class ConvertedProfile:
         self._find_gone()
         gone = set(self.gone)
         if self.instead is not None:
-            gone |= today().keys() - {entry.name for entry in self.instead}
+            gone |= today(conversion.release).keys() - {entry.name for entry in self.instead}
         plugins: Doc = {}
         multi_point = self._multi_point(f"{path}.plugins.multiPoint")
         if multi_point:

@@ -18,6 +18,7 @@ from functools import cache
 from mooring.config.defaults import default_plugins
 from mooring.framework.features import FeatureGates
 from mooring.framework.points import CONFIGURABLE_POINTS, GROUP_POINTS
+from mooring.framework.releases import NEWEST, Release, parse_versions
 
 #: Point -> the plugins that run there, with weights at score.
 DefaultPlugins = dict[str, tuple[tuple[str, int | None], ...]]
@@ -154,15 +155,16 @@ IN_TREE_POINTS: dict[str, frozenset[str]] = {
 
 
 @cache
-def today() -> dict[str, int | None]:
-    """Return today's default plugins, in order, with their weights."""
-    return dict(default_plugins(FeatureGates()))
+def today(release: Release = NEWEST) -> dict[str, int | None]:
+    """Return the default plugins of a release, in order, with their weights."""
+    version = parse_versions((release.version,))
+    return dict(default_plugins(FeatureGates(version=version)))
 
 
-def today_at(point: str) -> list[str]:
-    """Return the names of today's default plugins that take part at a point, in order.
+def today_at(point: str, release: Release = NEWEST) -> list[str]:
+    """Return the names of a release's default plugins that take part at a point, in order.
 
     >>> today_at("bind")
     ['DefaultBinder']
     """
-    return [name for name in today() if point in IN_TREE_POINTS[name]]
+    return [name for name in today(release) if point in IN_TREE_POINTS[name]]

@@ -22,6 +22,7 @@ from mooring.config.convert.v1beta2 import convert_v1beta2
 from mooring.config.convert.v1beta3 import convert_v1beta3
 from mooring.config.defaults import API_VERSION, KIND
 from mooring.config.positions import field_path
+from mooring.framework.releases import NEWEST, Release
 
 _GROUP = API_VERSION.rpartition("/")[0]
 _BETAS = {
@@ -45,8 +46,11 @@ def convert(
     *,
     read_file: ReadFile | None = None,
     read_config_map: ReadConfigMap | None = None,
+    release: Release = NEWEST,
 ) -> Converted:
     """Return the v1 form of a configuration document of any version, or of a Policy.
+
+    The form has the meaning of the original in a scheduler of `release`.
 
     A document that is neither an older version nor a Policy is returned unchanged, for v1's own
     checks to judge. The two readers fetch the Policy that a v1alpha1 file may refer to.
@@ -54,11 +58,11 @@ def convert(
     if not isinstance(doc, dict):
         return Converted({}, [], [], {}) if doc is None else _unchanged(doc)
     if doc.get("kind") == POLICY_KIND:
-        return convert_policy(doc)
+        return convert_policy(doc, release)
     version = older_version(doc)
     if version is None or doc.get("kind") != KIND:
         return _unchanged(doc)
-    conversion = Conversion()
+    conversion = Conversion(release)
     clean: Doc = without_nulls(doc)
     if version == "v1alpha2" and "extenders" in clean:
         clean["extenders"] = fold_case(

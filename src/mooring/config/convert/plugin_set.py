@@ -59,7 +59,7 @@ class ConvertedPluginSet(msgspec.Struct):
 
     def write(self, conversion: Conversion, path: str, gone: set[str]) -> Doc:
         """Return the v1 set; `gone` are the plugins that multiPoint disables at every point."""
-        defaults = [name for name in today_at(self.point) if name not in gone]
+        defaults = [name for name in today_at(self.point, conversion.release) if name not in gone]
         disabled, enabled = self._sets(defaults)
         written: Doc = {}
         if enabled:

@@ -42,6 +42,7 @@ from mooring.config.convert.schema import can_go_on, check, without_nulls, witho
 from mooring.config.decode import suggest
 from mooring.config.defaults import API_VERSION, KIND
 from mooring.config.positions import parse
+from mooring.framework.releases import NEWEST, Release
 
 DEPRECATION = "the Policy file is deprecated (kube-scheduler 1.23 removed it)"
 POLICY_KIND = "Policy"
@@ -93,9 +94,9 @@ _ALWAYS = (
 )
 
 
-def convert_policy(policy: Doc | str) -> Converted:
+def convert_policy(policy: Doc | str, release: Release = NEWEST) -> Converted:
     """Return the v1 form of a Policy, given as data or as its text (JSON or YAML)."""
-    conversion = Conversion()
+    conversion = Conversion(release)
     doc = read_policy_text(conversion, policy) if isinstance(policy, str) else policy
     written: Doc = {"apiVersion": API_VERSION, "kind": KIND}
     if not conversion.errors:
@@ -121,7 +122,7 @@ def read_policy(conversion: Conversion, policy: Any) -> tuple[ConvertedProfile, 
     """Return the profile equivalent to a Policy, and its extenders in their v1 form."""
     doc = _checked(conversion, policy)
     profile = ConvertedProfile(conversion, {}, "", {point: () for point in POINTS}, "v1")
-    profile.instead = [PluginEntry(name, today().get(name)) for name in _ALWAYS]
+    profile.instead = [PluginEntry(name, today(conversion.release).get(name)) for name in _ALWAYS]
     weights = _read_priorities(conversion, profile, doc)
     for name, origin in _read_predicates(conversion, profile, doc):
         for plugin in PREDICATES[name]:

@@ -94,7 +94,7 @@ def _from_policy(
         if doc.get(field):
             conversion.refuse(field, text)
     path, name, found = _policy_text(conversion, doc, read_file, read_config_map)
-    inner = Conversion()
+    inner = Conversion(conversion.release)
     policy = {} if found is None else read_policy_text(inner, found)
     profile, extenders = read_policy(inner, policy)
     # The Policy is a separate text, so its paths go into the message.

@@ -6,7 +6,7 @@ remembers its answers until the journal shows another version of the object.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -107,5 +107,7 @@ class DiscardedStatuses:
 class DiscardedGroupStatuses:
     """A `GroupStatusWriter` that writes nothing."""
 
-    def write(self, group: WorkloadPodGroup, condition: Condition) -> None:
+    def write(
+        self, group: WorkloadPodGroup, condition: Condition, after: Collection[str] = ()
+    ) -> None:
         """Do nothing."""

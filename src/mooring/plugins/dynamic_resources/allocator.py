@@ -49,6 +49,7 @@ class AllocatorFeatures(msgspec.Struct, frozen=True):
     binding_conditions: bool = True
     consumable_capacity: bool = True
     list_attributes: bool = False
+    optional_node_operations: bool = False
     rounding: Rounding = WHOLE
 
 

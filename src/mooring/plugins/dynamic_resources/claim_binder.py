@@ -5,14 +5,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from mooring.api import Pod, ResourceClaim
-from mooring.api.resource import CLAIM_FINALIZER, AllocationResult
+from mooring.api.resource import (
+    CLAIM_FINALIZER,
+    AllocationResult,
+    ResourceClaimConsumerReference,
+)
 from mooring.api.timestamps import format_time
 from mooring.errors import ApiError
 from mooring.framework.handle import Handle
@@ -34,6 +41,15 @@ class BindError(Exception):
     """The reason why a claim could not be bound; the pod is retried."""
 
 
+class _Turn:
+    """The order of the pods that write a claim."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        #: How many write or wait.
+        self.writers = 0
+
+
 class ClaimBinder:
     """The writer of allocations and reservations. Owned by one plugin."""
 
@@ -42,9 +58,12 @@ class ClaimBinder:
         self._tracker = tracker
         #: Whether to write when a claim was allocated: the timeout of binding conditions needs it.
         self._timestamps = timestamps
+        #: By uid, the claims that are being written.
+        self._turns: dict[str, _Turn] = {}
 
     async def bind(self, kept: PodResourceClaims, index: int, pod: Pod, node_name: str) -> None:
-        """Write the allocation that Reserve made for a claim, and reserve the claim for the pod.
+        """Write the allocation that Reserve made for a claim, and reserve the claim for the pod or
+        its group.
 
         The claim in `kept` is replaced by the one written.
         """
@@ -61,17 +80,32 @@ class ClaimBinder:
         try:
             if is_special and is_in_memory(claim):
                 kept.claims[index] = claim = await self._create(kept, node_name)
-            written = await self._write(claim, allocation, pod)
+            async with self._writing(key):
+                written = await self._write(claim, allocation, kept.user(index, pod))
             kept.claims[index] = written
             if not is_special:
                 self._tracker.assume(written)
         finally:
             if is_special and not is_in_memory(kept.claims[index]):
                 await self._until_seen(kept.claims[index])
-            if allocation is not None:
-                self._tracker.finish(key)
+        # If the write failed, Unreserve gives the allocation up.
+        if allocation is not None:
+            self._tracker.finish(key)
         if is_special:
             await self._tell_pod(kept, pod, node_name)
+
+    @asynccontextmanager
+    async def _writing(self, uid: str) -> AsyncIterator[None]:
+        """Let one pod after another write a claim that they share."""
+        turn = self._turns.setdefault(uid, _Turn())
+        turn.writers += 1
+        try:
+            async with turn.lock:
+                yield
+        finally:
+            turn.writers -= 1
+            if not turn.writers:
+                del self._turns[uid]
 
     async def _create(self, kept: PodResourceClaims, node_name: str) -> ResourceClaim:
         found = kept.nodes.get(node_name)
@@ -94,11 +128,21 @@ class ClaimBinder:
         metrics.owned_resource_claim_creates[status, "false", "", "Pod"].inc()
 
     async def _write(
-        self, claim: ResourceClaim, allocation: AllocationResult | None, pod: Pod
+        self,
+        claim: ResourceClaim,
+        allocation: AllocationResult | None,
+        user: ResourceClaimConsumerReference,
     ) -> ResourceClaim:
-        """Write a claim's finalizer and status; after a conflict, read the claim and retry."""
+        """Write a claim's finalizer and status; after a conflict, read the claim and retry.
+
+        If another pod of the group has written the allocation already, only the reservation is
+        added. kube-scheduler fails then, and tries the pod again.
+        """
         client = self._handle.client
         name, namespace = claim.metadata.name, claim.metadata.namespace
+        latest = self._tracker.get(name, namespace)
+        if latest is not None and latest.metadata.uid == claim.metadata.uid:
+            claim = latest
         for attempt in range(_ATTEMPTS):
             if attempt:
                 await self._handle.clock.sleep(_RETRY_SECONDS)
@@ -111,13 +155,17 @@ class ClaimBinder:
             try:
                 if claim.metadata.deletion_timestamp is not None:
                     raise BindError(f"claim {claim.key} got deleted in the meantime")
+                if allocation is not None and _is_same(claim.status.allocation, allocation):
+                    allocation = None
+                    if any(one.uid == user.uid for one in claim.status.reserved_for):
+                        return claim
                 if allocation is not None:
                     if claim.status.allocation is not None:
                         text = f"claim {claim.key} got allocated elsewhere in the meantime"
                         raise BindError(text)
                     step = "add finalizer to claim"
                     claim = await self._add_finalizer(claim)
-                status = self._status(claim, allocation, pod)
+                status = self._status(claim, allocation, user)
                 step = (
                     f"add {'allocation and ' if allocation is not None else ''}reservation to claim"
                 )
@@ -136,14 +184,16 @@ class ClaimBinder:
         return await self._handle.client.add_finalizer(claim, CLAIM_FINALIZER)
 
     def _status(
-        self, claim: ResourceClaim, allocation: AllocationResult | None, pod: Pod
+        self,
+        claim: ResourceClaim,
+        allocation: AllocationResult | None,
+        user: ResourceClaimConsumerReference,
     ) -> dict[str, Any]:
-        user = {"resource": "pods", "name": pod.metadata.name, "uid": pod.metadata.uid}
-        status: dict[str, Any] = {"reservedFor": [user]}
+        status: dict[str, Any] = {"reservedFor": [msgspec.to_builtins(user)]}
         if claim.status.reserved_for:
             # Without this order, the server puts a new item before the existing ones.
-            uids = [one.uid for one in claim.status.reserved_for if one.uid != user["uid"]]
-            order = [{"uid": uid} for uid in (*uids, user["uid"])]
+            uids = [one.uid for one in claim.status.reserved_for if one.uid != user.uid]
+            order = [{"uid": uid} for uid in (*uids, user.uid)]
             status["$setElementOrder/reservedFor"] = order
         if allocation is not None:
             status["allocation"] = msgspec.to_builtins(allocation)
@@ -205,9 +255,9 @@ class ClaimBinder:
             subresource="status",
         )
 
-    async def unreserve(self, claim: ResourceClaim, pod: Pod) -> None:
-        """Remove a pod's reservation of a claim; those of other pods stay."""
-        gone = {"$patch": "delete", "uid": pod.metadata.uid}
+    async def unreserve(self, claim: ResourceClaim, uid: str) -> None:
+        """Remove the reservation of a claim for a pod or group; those of others stay."""
+        gone = {"$patch": "delete", "uid": uid}
         patch = {"metadata": {"uid": claim.metadata.uid}, "status": {"reservedFor": [gone]}}
         await self._handle.client.patch(
             ResourceClaim,
@@ -224,6 +274,13 @@ class ClaimBinder:
             patch = {"metadata": {"$deleteFromPrimitiveList/finalizers": [CLAIM_FINALIZER]}}
             await self._handle.client.patch(ResourceClaim, name, namespace, patch)
         await self._handle.client.delete(ResourceClaim, name, namespace)
+
+
+def _is_same(written: AllocationResult | None, allocation: AllocationResult) -> bool:
+    """Return whether an allocation is the one that was written, whenever that was."""
+    return written is not None and replace(written, allocation_timestamp=None) == replace(
+        allocation, allocation_timestamp=None
+    )
 
 
 def _asks(kept: PodResourceClaims, node_name: str) -> bool:

@@ -26,7 +26,7 @@ from mooring.plugins.dynamic_resources.pod_resource_claims import (
     NodeAllocation,
     PodResourceClaims,
 )
-from mooring.plugins.dynamic_resources.pools import PoolError
+from mooring.plugins.dynamic_resources.pools import OPTIONAL_NODE_OPERATIONS, PoolError
 from mooring.plugins.node_matching import nodes_matching_terms
 from mooring.typing import Ints, Mask
 
@@ -38,6 +38,9 @@ CANNOT_FIT = Status.unresolvable("cannot fit resource")
 #: How long the searches of one attempt may take together, as a multiple of the time for one node.
 #: kube-scheduler searches 16 nodes at a time; here one search follows the other.
 _ATTEMPT = 3.0
+
+#: Names the answers to whether nodes can leave out operations of devices.
+_CAN_SKIP = ("DynamicResources", "skips")
 
 T = TypeVar("T")
 
@@ -132,6 +135,8 @@ class ClaimFilter:
         terms, claim = kept.terms[index], kept.claims[index]
         if terms is not None and not terms.matches(node.node):
             return True
+        if kept.skips_operations(index) and not _can_skip(node.node.status.declared_features):
+            return True
         return self._is_hopeless(claim)
 
     # The search.
@@ -225,10 +230,16 @@ class ClaimFilter:
         refused = np.zeros(len(nodes), dtype=np.bool_)
         for index, claim in enumerate(kept.claims):
             terms = kept.terms[index]
+            skips = kept.skips_operations(index)
             if self._is_hopeless(claim):
                 mask = asked
-            elif terms is not None:
-                mask = asked & ~nodes_matching_terms(nodes, terms)
+            elif terms is not None or skips:
+                usable = np.ones(len(nodes), dtype=np.bool_)
+                if terms is not None:
+                    usable &= nodes_matching_terms(nodes, terms)
+                if skips:
+                    usable &= nodes.declared_features.map(_CAN_SKIP, _can_skip)
+                mask = asked & ~usable
             else:
                 continue
             refused |= mask
@@ -305,3 +316,8 @@ def _listed(nodes: Nodes, resource: str) -> Mask:
         )
 
     return nodes.follow(("DynamicResources", resource), read)
+
+
+def _can_skip(features: Container[str] | None) -> bool:
+    """Return whether a node that declares these features can leave out operations of devices."""
+    return features is not None and OPTIONAL_NODE_OPERATIONS in features

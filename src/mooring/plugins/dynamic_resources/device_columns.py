@@ -256,7 +256,9 @@ class DeviceColumns:
             self.rows.setdefault(key, []).append(row)
             content = frozenset(device.capacity.items())
             own = int(self.serials.codes[row]) if _is_ambiguous(driver, device) else 0
-            natures.append(self.natures.code((*_nature(driver, device, content), own)))
+            skips = bool(one.spec.skip_node_operations)
+            nature = (*_nature(driver, device, content), own, skips)
+            natures.append(self.natures.code(nature))
             contents.append(self.contents.code(content))
             faults.append(self.faults.code(fault) if (fault := self._fault(device)) else 0)
         self.natures.codes[start:end] = natures

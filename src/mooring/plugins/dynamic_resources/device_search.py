@@ -66,6 +66,11 @@ class Features(Protocol):
         ...
 
     @property
+    def optional_node_operations(self) -> bool:
+        """Whether devices may skip operations of nodes."""
+        ...
+
+    @property
     def rounding(self) -> Rounding:
         """How requests for capacity are rounded."""
         ...
@@ -378,6 +383,10 @@ class DeviceSearch:
         features, device = self._ground.features, candidate.device
         shared = features.consumable_capacity and bool(device.allow_multiple_allocations)
         if not (shared and wanted.is_admin) and self._is_in_use(claim_index, wanted, candidate.id):
+            return None
+        if candidate.slice.spec.skip_node_operations and not (
+            features.optional_node_operations and candidate.pool.skips_operations
+        ):
             return None
         undo: list[Callable[[], object]] = []
         if device.consumes_counters:

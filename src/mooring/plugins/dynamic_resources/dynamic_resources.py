@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from mooring.api import (
+    AnyPodGroup,
+    CompositePodGroup,
     DeviceClass,
     DeviceTaintRule,
     Pod,
@@ -49,7 +51,10 @@ from mooring.plugins.dynamic_resources.node_groups import GroupCache
 from mooring.plugins.dynamic_resources.pod_resource_claims import PodResourceClaims
 from mooring.plugins.dynamic_resources.pools import parse_selector
 from mooring.plugins.dynamic_resources.resource_claims import (
+    claim_users,
     find_claims,
+    group_claim_name,
+    is_made_for,
     is_reserved_for,
     missing_class,
 )
@@ -70,7 +75,12 @@ STILL_NOT_SCHEDULABLE = Status.unschedulable("still not schedulable")
 NOTHING_FREED = Status.unschedulable()
 DEALLOCATED = Status.unschedulable("deallocation of ResourceClaim completed")
 DELETED = Status.unschedulable("deletion of ResourceClaim completed")
+#: The key of the uids of shared claims in the state of a group.
+_SHARED = "DynamicResources/shared"
+FREED = (DEALLOCATED, DELETED)
 #: Said for every group that does not fit, whether it has claims or not.
+GROUP_DEALLOCATED = Status.unschedulable("deallocation of PodGroup ResourceClaim completed")
+GROUP_UNRESERVED = Status.unresolvable("ResourceClaim unreserved for PodGroup")
 GROUP_DONE = Status.unschedulable("deallocation and deletion of ResourceClaims completed")
 
 
@@ -90,6 +100,10 @@ class DynamicResources(Plugin):
         """Set up the listers of claims, slices and classes, and what all profiles share."""
         handle = self.handle
         enabled = handle.features.enabled
+        #: Whether claims may be those of pod groups.
+        self._of_groups = handle.features.release.pod_groups and enabled(
+            "DRAWorkloadResourceClaims"
+        )
         self._waits = enabled("DRADeviceBindingConditions") and enabled(
             "DRAResourceClaimDeviceStatus"
         )
@@ -101,6 +115,7 @@ class DynamicResources(Plugin):
             binding_conditions=self._waits,
             consumable_capacity=enabled("DRAConsumableCapacity"),
             list_attributes=enabled("DRAListTypeAttributes"),
+            optional_node_operations=enabled("DRAOptionalNodeOperations"),
             rounding=Rounding(
                 fractional=enabled("DRAFractionalCapacityRange"),
                 format_of_step=handle.features.release.rounds_in_format_of_step,
@@ -160,7 +175,7 @@ class DynamicResources(Plugin):
         """Keep a pod out of the queue until its claims exist."""
         if not pod.spec.resource_claims:
             return None
-        found = find_claims(pod, self._claims)
+        found = find_claims(pod, self._claims, of_groups=self._of_groups)
         return Status.unresolvable(found) if isinstance(found, str) else None
 
     # Choosing a node.
@@ -169,7 +184,9 @@ class DynamicResources(Plugin):
         """Check the pod's claims; skip a pod that needs no devices."""
         # Written even if a refusal follows: PostFilter reads it, and finds no claims.
         state.write(self.name, self._no_claims)
-        found = find_claims(pod, self._claims) if pod.spec.resource_claims else []
+        found: list[ResourceClaim] | str = []
+        if pod.spec.resource_claims:
+            found = find_claims(pod, self._claims, of_groups=self._of_groups)
         if isinstance(found, str):
             return Status.unresolvable(found)
         special = self._special_claim(pod)
@@ -177,14 +194,21 @@ class DynamicResources(Plugin):
             return Status.skip()
         kept = PodResourceClaims()
         kept.fill(found, special)
+        if self._of_groups:
+            kept.users = claim_users(pod, self.handle.pod_groups.of(pod))
+        shared = _shared_in(state)
         if special is not None:
             requests = self.handle.pod_info(pod).requests
             kept.resources = [one for one in requests if requests[one] and may_be_backed(one)]
         for index, claim in enumerate(kept.claims):
+            if shared is not None and claim.metadata.uid in shared:
+                allocation = self._claims.pending(claim.metadata.uid)
+                if allocation is not None:
+                    kept.pending[index] = allocation
             refusal = self._check(kept, index, claim)
             if refusal is not None:
                 return refusal
-        if any(True for _ in kept.to_allocate()):
+        if any(True for _ in kept.to_search()):
             self._devices.refresh(nodes)
             allocated = self._claims.allocated(shares=self._features.consumable_capacity)
             kept.allocator = Allocator(
@@ -203,9 +227,10 @@ class DynamicResources(Plugin):
     def _check(self, kept: PodResourceClaims, index: int, claim: ResourceClaim) -> Status | None:
         """Return a refusal if a claim cannot be allocated on any node.
 
-        For an allocated claim, record in `kept` the nodes on which it is usable.
+        For a claim that is allocated, or whose allocation by another pod of the group is not yet
+        written, record in `kept` the nodes on which it is usable.
         """
-        allocation = claim.status.allocation
+        allocation = claim.status.allocation or kept.pending.get(index)
         if allocation is not None:
             if allocation.node_selector is not None:
                 try:
@@ -262,17 +287,61 @@ class DynamicResources(Plugin):
         return self._free_claims(kept, pod, statuses)
 
     def pod_group_post_filter(
-        self, state: CycleState, group: WorkloadPodGroup, trial: GroupTrial
+        self, state: CycleState, group: AnyPodGroup, trial: GroupTrial
     ) -> Status:
-        """Deallocate claims that kept pods of a group from nodes, as `post_filter` does."""
+        """Deallocate claims that kept pods of a group from nodes, as `post_filter` does.
+
+        If that freed nothing for a pod, the claims of the group itself are deallocated or released,
+        unless pods of the group run already.
+        """
         topology = self.handle.features.enabled("TopologyAwareWorkloadScheduling")
+        if isinstance(group, CompositePodGroup):
+            return Status.unschedulable()
         if topology and group.spec.scheduling_constraints is not None:
             return Status.unschedulable()
+        freed: set[str] = set()
         for refusal in trial.refusals:
             kept: PodResourceClaims | None = refusal.state.get(self.name)
-            if kept:
-                self._free_claims(kept, refusal.pod, refusal.statuses)
+            if kept and self._free_claims(kept, refusal.pod, refusal.statuses) in FREED:
+                freed.add(refusal.pod.metadata.uid)
+        if self._of_groups and any(pod.metadata.uid not in freed for pod in trial.pods):
+            status = self._free_group_claims(group, trial)
+            if status is not None:
+                return status
         return GROUP_DONE
+
+    def _free_group_claims(self, group: WorkloadPodGroup, trial: GroupTrial) -> Status | None:
+        """Deallocate one claim of a group, or remove the group's reservation of one."""
+        if self.handle.pod_groups.placed(group.key):
+            return None
+        uid, pod = group.metadata.uid, trial.pods[0]
+        for refusal in trial.refusals:
+            kept: PodResourceClaims | None = refusal.state.get(self.name)
+            for index in sorted(self._unavailable(kept, refusal.statuses)) if kept else ():
+                assert kept is not None
+                claim = kept.claims[index]
+                users = claim.status.reserved_for
+                if not users or (len(users) == 1 and users[0].uid == uid):
+                    self.handle.spawn(self._binder.deallocate(claim), pod)
+                    return GROUP_DEALLOCATED
+        for entry in group.spec.resource_claims:
+            try:
+                name = group_claim_name(group, entry)
+            except ObjectError as error:
+                return Status.error(error.message)
+            if name is None:
+                continue
+            found = self._claims.get(name, group.metadata.namespace)
+            if found is None:
+                key = f"{group.metadata.namespace}/{name}"
+                return Status.error(f'could not find ResourceClaim "{key}"')
+            if entry.resource_claim_name is None and not is_made_for(group, found):
+                continue
+            reserved = is_reserved_for(pod, found, of_groups=True)
+            if found.status.allocation is not None and reserved:
+                self.handle.spawn(self._binder.unreserve(found, uid), pod)
+                return GROUP_UNRESERVED
+        return None
 
     def _free_claims(self, kept: PodResourceClaims, pod: Pod, statuses: NodeStatuses) -> Status:
         special = kept.extended
@@ -328,7 +397,8 @@ class DynamicResources(Plugin):
         kept: PodResourceClaims | None = state.get(self.name)
         if kept is None:
             return Status.error(str(StateNotFoundError(self.name)))
-        places = [index for index, _ in kept.to_allocate()]
+        self._share(kept, state, pod)
+        places = [index for index, _ in kept.to_search()]
         if not places:
             return None
         planned = self._filter.planned(kept, pod, node_name)
@@ -355,7 +425,25 @@ class DynamicResources(Plugin):
                 status=replace(claim.status, allocation=allocation),
             )
             self._claims.allocate(claim.metadata.uid, allocated)
+            self._claims.share(claim.metadata.uid, pod.metadata.uid)
+            if (shared := _shared_in(state)) is not None:
+                shared.add(claim.metadata.uid)
         return None
+
+    def _share(self, kept: PodResourceClaims, state: CycleState, pod: Pod) -> None:
+        """Take part in the allocations that other pods of the group have made."""
+        for index, found in kept.pending.items():
+            claim = kept.claims[index]
+            uid = claim.metadata.uid
+            allocation = self._claims.pending(uid)
+            if allocation is None:
+                allocation = found
+                status = replace(claim.status, allocation=found)
+                self._claims.allocate(uid, replace(claim, status=status))
+            kept.allocations[index] = allocation
+            self._claims.share(uid, pod.metadata.uid)
+            if (shared := _shared_in(state)) is not None:
+                shared.add(uid)
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """Undo Reserve; what was written to the API server is undone outside the cycle."""
@@ -363,10 +451,13 @@ class DynamicResources(Plugin):
         if not kept:
             return
         for claim in kept.claims[: kept.own_count]:
-            if self._claims.finish(claim.metadata.uid):
+            if self._claims.release(claim.metadata.uid, pod.metadata.uid):
                 self._claims.restore(claim)
+                if (shared := _shared_in(state)) is not None:
+                    shared.discard(claim.metadata.uid)
+            # What is reserved for the group may be needed by its other pods.
             if claim.status.allocation is not None and is_reserved_for(pod, claim):
-                self.handle.spawn(self._binder.unreserve(claim, pod), pod)
+                self.handle.spawn(self._binder.unreserve(claim, pod.metadata.uid), pod)
         special = kept.extended
         if special is not None:
             if self._claims.finish(kept.extended_key):
@@ -390,7 +481,7 @@ class DynamicResources(Plugin):
             return Status.error(str(StateNotFoundError(self.name)))
         try:
             for index, claim in enumerate(kept.claims):
-                if not is_reserved_for(pod, claim):
+                if not is_reserved_for(pod, claim, of_groups=self._of_groups):
                     await self._binder.bind(kept, index, pod, node_name)
         except BindError as error:
             return Status.error(str(error))
@@ -409,6 +500,27 @@ class DynamicResources(Plugin):
 
     def events_to_register(self) -> list[ClusterEvent]:
         """Return events of claims, classes, slices, nodes, and the pod's generated claims."""
+        pre_hints = self.handle.features.enabled("SchedulerPreQueueingHints")
         return ClaimHints(
-            self._claims, self.handle.features.release, taint_rules=self._taint_rules
+            self._claims,
+            self.handle.features.release,
+            taint_rules=self._taint_rules,
+            of_groups=self._of_groups,
+            pods=self.handle.lister(Pod) if pre_hints else None,
         ).events()
+
+
+def _shared_in(state: CycleState) -> set[str] | None:
+    """Return the uids of the claims that pods of a group share in its attempt.
+
+    Outside of an attempt for a group it is None: a claim that another pod has allocated must be
+    written before it can be used.
+    """
+    group = state.pod_group_state
+    if group is None:
+        return None
+    shared: set[str] | None = group.get(_SHARED)
+    if shared is None:
+        shared = set()
+        group.write(_SHARED, shared)
+    return shared

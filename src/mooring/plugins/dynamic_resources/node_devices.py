@@ -231,7 +231,10 @@ class NodeDevices:
             return
         known = self.nodes[slot]
         assert known is not None
-        if known.node.metadata.labels != node.metadata.labels:
+        if (
+            known.node.metadata.labels != node.metadata.labels
+            or known.node.status.declared_features != node.status.declared_features
+        ):
             concerned.add(slot)
         known.node = node
 
@@ -396,6 +399,7 @@ def _traits(pool: Pool) -> tuple[object, ...]:
         bool(pool.invalid),
         msgspec.json.encode(counters) if counters else b"",
         tuple(one is True for one in pool.reach),
+        pool.skips_operations,
     )
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from mooring.api import NodeTerms, ResourceClaim
-from mooring.api.resource import AllocationResult
+from mooring.api import NodeTerms, Pod, ResourceClaim
+from mooring.api.resource import AllocationResult, ResourceClaimConsumerReference
 from mooring.framework.nodes import Nodes
 from mooring.plugins.dynamic_resources.allocator import Allocator, FoundDevices
 from mooring.plugins.dynamic_resources.extended import Mappings
@@ -54,6 +54,11 @@ class PodResourceClaims:
         self.terms: list[NodeTerms | None] = []
         #: For each claim: what Reserve allocated.
         self.allocations: list[AllocationResult | None] = []
+        #: By index of a claim: the allocation that another pod of the group has made, and that is
+        #: not written yet.
+        self.pending: dict[int, AllocationResult] = {}
+        #: For each of the pod's own claims: the pod, or its group, that the claim is reserved for.
+        self.users: list[ResourceClaimConsumerReference] = []
         self.allocator: Allocator | None = None
         #: Allocations by node name.
         self.nodes: dict[str, NodeAllocation] = {}
@@ -86,17 +91,31 @@ class PodResourceClaims:
         """The special claim for extended resources; None if there is none."""
         return self.claims[self.own_count] if len(self.claims) > self.own_count else None
 
+    def user(self, index: int, pod: Pod) -> ResourceClaimConsumerReference:
+        """Return what a claim is reserved for: the pod, or its group."""
+        if index < len(self.users):
+            return self.users[index]
+        meta = pod.metadata
+        return ResourceClaimConsumerReference(resource="pods", name=meta.name, uid=meta.uid)
+
     def to_allocate(self) -> Iterator[tuple[int, ResourceClaim]]:
         """Yield the claims that are not allocated, with their indexes."""
         for index, claim in enumerate(self.claims):
             if claim.status.allocation is None:
                 yield index, claim
 
+    def to_search(self) -> Iterator[tuple[int, ResourceClaim]]:
+        """Yield the claims that devices must be found for, with their indexes."""
+        return ((index, claim) for index, claim in self.to_allocate() if index not in self.pending)
+
     def wanted(self, special: ResourceClaim | None) -> list[ResourceClaim]:
-        """Return the claims to allocate; `special` replaces that for extended resources."""
+        """Return the claims that devices must be found for.
+
+        `special` replaces the one for extended resources.
+        """
         return [
             special if special is not None and index == self.own_count else one
-            for index, one in self.to_allocate()
+            for index, one in self.to_search()
         ]
 
     def note_unavailable(self, index: int, nodes: Nodes, refused: Mask) -> None:
@@ -108,6 +127,13 @@ class PodResourceClaims:
             known |= refused
         else:
             known[nodes.rows[refused]] = True
+
+    def skips_operations(self, index: int) -> bool:
+        """Return whether a device of an allocated claim skips operations of its node."""
+        allocation = self.claims[index].status.allocation or self.pending.get(index)
+        return allocation is not None and any(
+            result.skip_node_operations for result in allocation.devices.results
+        )
 
     def has_alternatives(self) -> bool:
         """Return whether a request has alternatives; otherwise all nodes score 0."""
@@ -127,7 +153,7 @@ class PodResourceClaims:
 
     def score_of(self, found: Sequence[ClaimDevices]) -> int:
         """Score devices that were found by the rank of the alternatives they serve."""
-        wanted = (claim for _, claim in self.to_allocate())
+        wanted = (claim for _, claim in self.to_search())
         return sum(
             _rank(claim, one.sub_requests()) for claim, one in zip(wanted, found, strict=True)
         )

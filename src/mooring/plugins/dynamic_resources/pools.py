@@ -37,6 +37,11 @@ class PoolError(Exception):
 Reach = tuple[bool | PoolError, ...]
 
 
+#: The feature that a node declares if it can leave out operations of devices.
+# kubernetes: component-helpers/nodedeclaredfeatures/features/draoptionalnodeoperations
+OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
+
+
 class CandidateDevice(msgspec.Struct, frozen=True):
     """A device that might be allocated."""
 
@@ -62,6 +67,8 @@ class Pool(msgspec.Struct, eq=False, dict=True):
     counter_sets: dict[str, CounterSet] = {}
     #: For each device, whether the node reaches it; empty if no device selects its nodes itself.
     reach: Reach = ()
+    #: Whether the node can leave out operations that slices of the pool skip.
+    skips_operations: bool = False
     #: Selector results by expression and device name.
     selected: dict[tuple[str, str], bool] = {}
 
@@ -230,11 +237,19 @@ class SlicePools:
         """Return the pool of the slices that a node reaches; None if it is out of date."""
         with_devices = [one for one in slices if not one.spec.shared_counters]
         reach = () if node is None else _reach(_by_name(with_devices), node)
+        skips = (
+            node is not None
+            and any(one.spec.skip_node_operations for one in slices)
+            and OPTIONAL_NODE_OPERATIONS in node.status.declared_features
+        )
         made = self._made.setdefault(key, {})
         # By text, because two errors are never equal.
-        known = (*map(id, slices), *map(str, reach))
+        known = (*map(id, slices), *map(str, reach), skips)
         if known not in made:
-            made[known] = self._make(key, slices, reach)
+            pool = self._make(key, slices, reach)
+            if pool is not None:
+                pool.skips_operations = skips
+            made[known] = pool
         return made[known]
 
     def _make(self, key: PoolID, slices: list[ResourceSlice], reach: Reach) -> Pool | None:

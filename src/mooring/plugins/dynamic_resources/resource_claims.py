@@ -1,4 +1,4 @@
-"""The ResourceClaims of a pod."""
+"""The ResourceClaims of a pod, which may be those of its pod group."""
 
 # dynamic-resource-allocation: resourceclaim/resourceclaim.go
 
@@ -6,9 +6,20 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from mooring.api import DeviceClass, Pod, ResourceClaim
+from mooring.api import (
+    DeviceClass,
+    Pod,
+    PodGroupResourceClaim,
+    ResourceClaim,
+    WorkloadPodGroup,
+)
+from mooring.api.resource import ResourceClaimConsumerReference
+from mooring.errors import ObjectError
 from mooring.framework.listers import Lister
 from mooring.framework.status import Status
+
+_SCHEDULING = "scheduling.k8s.io"
+_GROUPS = "podgroups"
 
 
 class Claims(Protocol):
@@ -19,10 +30,11 @@ class Claims(Protocol):
         ...
 
 
-def find_claims(pod: Pod, claims: Claims) -> list[ResourceClaim] | str:
+def find_claims(pod: Pod, claims: Claims, *, of_groups: bool = False) -> list[ResourceClaim] | str:
     """Return a pod's claims, or the reason why one of them cannot be used.
 
-    An entry for which deliberately no claim was created is left out.
+    An entry for which deliberately no claim was created is left out. With `of_groups` (the gate
+    DRAWorkloadResourceClaims), a claim may have been created for the pod's group.
     """
     found = []
     namespace = pod.metadata.namespace
@@ -49,18 +61,84 @@ def find_claims(pod: Pod, claims: Claims) -> list[ResourceClaim] | str:
             return f'could not find ResourceClaim "{namespace}/{name}"'
         if claim.metadata.deletion_timestamp is not None:
             return f'resourceclaim "{name}" is being deleted'
-        if made and not any(
-            owner.controller and owner.uid == pod.metadata.uid
-            for owner in claim.metadata.owner_references
-        ):
-            return f"ResourceClaim {claim.key} was not created for Pod {pod.key} (Pod is not owner)"
+        if made and (problem := _not_made_for(pod, claim, of_groups=of_groups)):
+            return f"ResourceClaim {claim.key} was not created for Pod {pod.key} ({problem})"
         found.append(claim)
     return found
 
 
-def is_reserved_for(pod: Pod, claim: ResourceClaim) -> bool:
-    """Return whether a claim is reserved for a pod."""
-    return any(user.uid == pod.metadata.uid for user in claim.status.reserved_for)
+def _not_made_for(pod: Pod, claim: ResourceClaim, *, of_groups: bool) -> str:
+    """Return why a claim was not created for a pod; "" if it was."""
+    owner = next((one for one in claim.metadata.owner_references if one.controller), None)
+    if owner is not None and owner.uid == pod.metadata.uid:
+        return ""
+    group = _group_name(pod) if of_groups else ""
+    if not group:
+        return "Pod is not owner"
+    # The pod does not know the uid of its group.
+    is_group = owner is not None and owner.kind == "PodGroup" and owner.name == group
+    if is_group and owner is not None and owner.api_version.startswith(f"{_SCHEDULING}/"):
+        return ""
+    return f"neither Pod nor PodGroup {group} is the owner"
+
+
+def is_made_for(group: WorkloadPodGroup, claim: ResourceClaim) -> bool:
+    """Return whether a claim was created for a pod group."""
+    owners = claim.metadata.owner_references
+    return any(one.controller and one.uid == group.metadata.uid for one in owners)
+
+
+def is_reserved_for(pod: Pod, claim: ResourceClaim, *, of_groups: bool = False) -> bool:
+    """Return whether a claim is reserved for a pod; with `of_groups`, for the pod or its group."""
+    group = _group_name(pod) if of_groups else ""
+    return any(
+        user.uid == pod.metadata.uid
+        or (group and (user.api_group, user.resource, user.name) == (_SCHEDULING, _GROUPS, group))
+        for user in claim.status.reserved_for
+    )
+
+
+def claim_users(pod: Pod, group: WorkloadPodGroup | None) -> list[ResourceClaimConsumerReference]:
+    """Return what each claim of a pod is reserved for: the pod, or its group.
+
+    Entries without a claim are left out, as in `find_claims`.
+    """
+    left_out = {
+        status.name
+        for status in pod.status.resource_claim_statuses
+        if status.resource_claim_name is None
+    }
+    return [
+        _consumer(group) if group is not None and group.has_claim(entry) else _consumer(pod)
+        for entry in pod.spec.resource_claims
+        if entry.resource_claim_name is not None or entry.name not in left_out
+    ]
+
+
+def _consumer(user: Pod | WorkloadPodGroup) -> ResourceClaimConsumerReference:
+    api_group, resource = ("", "pods") if isinstance(user, Pod) else (_SCHEDULING, _GROUPS)
+    name, uid = user.metadata.name, user.metadata.uid
+    return ResourceClaimConsumerReference(
+        api_group=api_group, resource=resource, name=name, uid=uid
+    )
+
+
+def group_claim_name(group: WorkloadPodGroup, entry: PodGroupResourceClaim) -> str | None:
+    """Return the name of a group's claim; None if deliberately none was created.
+
+    Raise ObjectError if the claim has not been created yet.
+    """
+    if entry.resource_claim_name is not None:
+        return entry.resource_claim_name
+    for status in group.status.resource_claim_statuses:
+        if status.name == entry.name:
+            return status.resource_claim_name
+    raise ObjectError(f"PodGroup {group.key}: ResourceClaim not created yet")
+
+
+def _group_name(pod: Pod) -> str:
+    group = pod.spec.scheduling_group
+    return "" if group is None else group.pod_group_name or ""
 
 
 def missing_class(claim: ResourceClaim, classes: Lister[DeviceClass]) -> Status | None:

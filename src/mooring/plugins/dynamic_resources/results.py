@@ -73,6 +73,7 @@ def _result(
         binding_failure_conditions=device.binding_failure_conditions if binding_conditions else (),
         share_id=share_id,
         consumed_capacity={key: str(quantity) for key, quantity in one.consumed.items()},
+        skip_node_operations=one.candidate.slice.spec.skip_node_operations,
     )
 
 

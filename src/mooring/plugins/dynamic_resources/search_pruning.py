@@ -195,6 +195,8 @@ def _traits(candidate: CandidateDevice, attributes: Sequence[str]) -> tuple[Hash
     counters = device.consumes_counters
     return (
         candidate.reachable is True,
+        bool(candidate.slice.spec.skip_node_operations) and candidate.pool.skips_operations,
+        bool(candidate.slice.spec.skip_node_operations),
         tuple((taint.key, taint.value, taint.effect) for taint in device.taints),
         bool(device.binding_conditions),
         bool(device.allow_multiple_allocations),

@@ -14,7 +14,11 @@ import msgspec
 
 from mooring.api import ResourceClaim
 from mooring.api.quantity import parse_nanos
-from mooring.api.resource import EXTENDED_RESOURCE_CLAIM, DeviceRequestAllocationResult
+from mooring.api.resource import (
+    EXTENDED_RESOURCE_CLAIM,
+    AllocationResult,
+    DeviceRequestAllocationResult,
+)
 from mooring.framework.listers import Lister
 
 #: Driver, pool and name of a device.
@@ -53,6 +57,8 @@ class ClaimTracker:
     def __init__(self, lister: Lister[ResourceClaim]) -> None:
         self._lister = lister
         self._in_flight: dict[str, ResourceClaim] = {}
+        #: The uids of the pods that wait for each claim in flight to be written.
+        self._sharers: dict[str, set[str]] = {}
         #: The same claims by namespace and name.
         self._in_flight_by_key: dict[_Key, dict[str, ResourceClaim]] = {}
         self._assumed: dict[_Key, ResourceClaim] = {}
@@ -130,6 +136,27 @@ class ClaimTracker:
         """Return whether a claim has been allocated but not written yet."""
         return uid in self._in_flight
 
+    def pending(self, uid: str) -> AllocationResult | None:
+        """Return the allocation of a claim that has not been written yet, or None."""
+        claim = self._in_flight.get(uid)
+        return None if claim is None else claim.status.allocation
+
+    def share(self, uid: str, pod_uid: str) -> None:
+        """Keep a claim in flight for one more pod of the group that allocates it."""
+        self._sharers.setdefault(uid, set()).add(pod_uid)
+
+    def release(self, uid: str, pod_uid: str) -> bool:
+        """Give up a pod's part in an allocation; return whether that has undone it.
+
+        As long as other pods share the allocation, it stays.
+        """
+        sharers = self._sharers.get(uid)
+        if sharers is not None:
+            sharers.discard(pod_uid)
+            if sharers:
+                return False
+        return self.finish(uid)
+
     def allocate(self, uid: str, claim: ResourceClaim) -> None:
         """Treat a claim as allocated until `finish` is called."""
         self.finish(uid)
@@ -140,6 +167,7 @@ class ClaimTracker:
 
     def finish(self, uid: str) -> bool:
         """Undo `allocate`; return False if the claim was not in flight."""
+        self._sharers.pop(uid, None)
         claim = self._in_flight.pop(uid, None)
         if claim is None:
             return False

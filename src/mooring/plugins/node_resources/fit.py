@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 
 from mooring.api import (
+    AnyPodGroup,
     DeviceClass,
     Node,
     Pod,
-    WorkloadPodGroup,
     is_extended_resource,
     is_scalar_resource,
 )
@@ -192,7 +192,7 @@ class Fit(Plugin):
         return self._strategy.score(node, self._shares_of(state, pod))
 
     def score_placement(
-        self, state: CycleState, group: WorkloadPodGroup, assignments: GroupAssignments
+        self, state: CycleState, group: AnyPodGroup, assignments: GroupAssignments
     ) -> int:
         """Score a placement of a pod group: the fuller its nodes are together, the better.
 

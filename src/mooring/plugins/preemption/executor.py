@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.api import Condition, Pod, WorkloadPodGroup
+from mooring.api import AnyPodGroup, Condition, Pod
 from mooring.api.pod_conditions import condition_patch
 from mooring.errors import ApiError, LeaseExpiredError
 from mooring.framework.handle import Handle
@@ -42,8 +42,8 @@ CLUSTER = "cluster"
 class _Preemptor(msgspec.Struct, frozen=True):
     """A pod or pod group whose victims are removed."""
 
-    obj: Pod | WorkloadPodGroup
-    #: The word for it in texts: "pod" or "podgroup".
+    obj: Pod | AnyPodGroup
+    #: The word for it in texts and metrics: "pod", "podgroup" or "compositepodgroup".
     kind: str
     scheduler_name: str
     #: The pods that are tried again when the victims are gone.
@@ -63,18 +63,16 @@ class _Preemptor(msgspec.Struct, frozen=True):
 
         There is none for a pod: kube-scheduler tries to pass it, but what it passes is no object.
         """
-        return self.obj if isinstance(self.obj, WorkloadPodGroup) else None
+        return None if isinstance(self.obj, Pod) else self.obj
 
 
 def _of_pod(pod: Pod, node_name: str) -> _Preemptor:
     return _Preemptor(pod, "pod", pod.spec.scheduler_name, (pod,), (node_name,), node_name)
 
 
-def _of_group(
-    group: WorkloadPodGroup, pods: Sequence[Pod], node_names: Sequence[str]
-) -> _Preemptor:
+def _of_group(group: AnyPodGroup, pods: Sequence[Pod], node_names: Sequence[str]) -> _Preemptor:
     name = pods[0].spec.scheduler_name
-    return _Preemptor(group, "podgroup", name, pods, node_names, CLUSTER)
+    return _Preemptor(group, group.entity_type, name, pods, node_names, CLUSTER)
 
 
 class Executor:
@@ -104,7 +102,7 @@ class Executor:
 
     def start_for_group(
         self,
-        group: WorkloadPodGroup,
+        group: AnyPodGroup,
         pods: Sequence[Pod],
         node_names: Sequence[str],
         victims: Sequence[Pod],
@@ -185,7 +183,7 @@ class Executor:
 
     async def run_for_group(
         self,
-        group: WorkloadPodGroup,
+        group: AnyPodGroup,
         pods: Sequence[Pod],
         node_names: Sequence[str],
         victims: Sequence[Pod],

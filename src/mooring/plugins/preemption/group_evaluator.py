@@ -18,7 +18,7 @@ import logging
 from collections.abc import Sequence
 from itertools import groupby
 
-from mooring.api import Pod, PodDisruptionBudget, WorkloadPodGroup
+from mooring.api import AnyPodGroup, Pod, PodDisruptionBudget
 from mooring.errors import ApiError
 from mooring.framework.handle import Handle
 from mooring.framework.placements import GroupTrial, NominatePods
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 PREFIX = "pod group preemption: "
 NO_VICTIMS = "No preemption victims found for incoming preemptor"
 ONGOING = "ongoing preemption on nominated nodes"
-#: Value of the label "preemptor" in metrics.
+#: Value of the label "preemptor" in the metric of evaluations, whatever kind of group preempts.
 KIND = "podgroup"
 FOUND = "found a placement for podgroup, preempting {} victims"
 
@@ -74,7 +74,7 @@ class GroupEvaluator:
             return victims
         groups = sum(unit.is_group for unit in victims)
         if groups:
-            metrics.preemption_workload_disruptions[KIND].observe(groups)
+            metrics.preemption_workload_disruptions[group.entity_type].observe(groups)
         nodes = {info.uid: node_name for info, node_name in trial.assignments}
         leaving = [info.pod for unit in victims for info in unit.pods]
         failure = await self._carry_out(group, pods, sorted(set(nodes.values())), leaving)
@@ -83,12 +83,12 @@ class GroupEvaluator:
         status = Status.success(PREFIX + FOUND.format(len(leaving)))
         return NominatePods(nodes, status, tuple(leaving))
 
-    def _never_preempts(self, group: WorkloadPodGroup, pods: Sequence[Pod]) -> bool:
+    def _never_preempts(self, group: AnyPodGroup, pods: Sequence[Pod]) -> bool:
         if self._handle.features.enabled("PodGroupPreemptionPolicy"):
             return group.spec.preemption_policy == "Never"
         return any(pod.spec.preemption_policy == "Never" for pod in pods)
 
-    def _is_ongoing(self, group: WorkloadPodGroup, pods: Sequence[Pod]) -> bool:
+    def _is_ongoing(self, group: AnyPodGroup, pods: Sequence[Pod]) -> bool:
         """Return whether victims are leaving a node that a pod of the group is nominated to."""
         groups, priority = self._handle.pod_groups, group.priority
         for name in {pod.status.nominated_node_name for pod in pods} - {""}:
@@ -119,7 +119,8 @@ class GroupEvaluator:
             ordered = sorted(level, key=lambda one: one.importance)
             lost = [unit for unit in ordered if not trial.put_back(unit.pods)]
             if violates and lost:
-                self._handle.metrics.preemption_pdb_violations[KIND].inc(len(lost))
+                violations = self._handle.metrics.preemption_pdb_violations
+                violations[trial.group.entity_type].inc(len(lost))
             victims += lost
         victims.sort(key=lambda unit: unit.importance)
         return victims
@@ -170,7 +171,7 @@ class GroupEvaluator:
 
     async def _carry_out(
         self,
-        group: WorkloadPodGroup,
+        group: AnyPodGroup,
         pods: Sequence[Pod],
         node_names: Sequence[str],
         victims: Sequence[Pod],

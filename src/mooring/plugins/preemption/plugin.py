@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.api import Pod, PodDisruptionBudget, WorkloadPodGroup
+from mooring.api import AnyPodGroup, Pod, PodDisruptionBudget, scheduling_group_key
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.decision import NodeStatuses
 from mooring.framework.handle import Handle
@@ -84,7 +84,8 @@ class DefaultPreemption(Plugin):
         if self._evaluator.is_preempting(pod.metadata.uid):
             return STILL_PREEMPTING
         if pod.spec.scheduling_group is not None:
-            group = self.handle.pod_groups.of(pod)
+            # The group that was queued preempts: the top of the tree.
+            group = self.handle.pod_groups.root_of(scheduling_group_key(pod))
             if group is not None and self._group_executor.is_preempting(group.metadata.uid):
                 return STILL_PREEMPTING
         return None
@@ -103,7 +104,7 @@ class DefaultPreemption(Plugin):
         return result
 
     async def pod_group_post_filter(
-        self, state: CycleState, group: WorkloadPodGroup, trial: GroupTrial
+        self, state: CycleState, group: AnyPodGroup, trial: GroupTrial
     ) -> NominatePods | Status:
         """Find victims for a group that does not fit, and nominate nodes for its pods.
 

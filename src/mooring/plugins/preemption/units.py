@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from mooring.api import CompositePodGroup
 from mooring.framework.pod_groups import PodGroups
 from mooring.framework.pod_info import PodInfo
 from mooring.plugins.preemption.importance import started
@@ -19,17 +20,23 @@ class Unit(msgspec.Struct, frozen=True):
 
     pods: Sequence[PodInfo]
     priority: int
-    #: Whether this is a whole group.
-    is_group: bool = False
+    #: 0 for a pod, 1 for a whole group, 2 for a whole composite group.
+    rank: int = 0
+
+    @property
+    def is_group(self) -> bool:
+        """Return whether this is a whole group."""
+        return self.rank > 0
 
     @property
     def importance(self) -> tuple[int, int, int, float]:
         """Return a key that sorts the most important unit first.
 
-        Higher priority, then groups before pods, then more pods, then the earlier start.
+        Higher priority, then composite groups before groups before pods, then more pods, then the
+        earlier start.
         """
         began = min(map(started, self.pods))
-        return -self.priority, -self.is_group, -len(self.pods), began
+        return -self.priority, -self.rank, -len(self.pods), began
 
 
 def units_below(pods: Iterable[PodInfo], groups: PodGroups, priority: int) -> list[Unit]:
@@ -38,15 +45,14 @@ def units_below(pods: Iterable[PodInfo], groups: PodGroups, priority: int) -> li
     whole: set[str] = set()
     for info in pods:
         pod = info.pod
-        group = None if pod.spec.scheduling_group is None else groups.of(pod)
-        if group is None:
-            if info.priority < priority:
-                found.append(Unit((info,), info.priority))
-        elif group.priority >= priority:
+        own = groups.priority_of(info)
+        if own >= priority:
             continue
-        elif not group.is_disrupted_whole:
-            found.append(Unit((info,), group.priority))
-        elif group.key not in whole:
-            whole.add(group.key)
-            found.append(Unit(tuple(groups.placed(group.key)), group.priority, is_group=True))
+        group = groups.disrupted_whole(pod)
+        if group is None:
+            found.append(Unit((info,), own))
+        elif group.entity_key not in whole:
+            whole.add(group.entity_key)
+            rank = 2 if isinstance(group, CompositePodGroup) else 1
+            found.append(Unit(tuple(groups.placed_in(group)), own, rank))
     return found
