@@ -44,7 +44,7 @@ from tests.soak.faults import FaultPlan, Weather, draw_weather
 from tests.soak.invariants import check_inside, check_statuses, reckon
 from tests.soak.lease_checks import LEASES, LeaseJudge
 from tests.soak.object_store import Json, ObjectStore
-from tests.soak.replica import Replica
+from tests.soak.replica import Replica, ReplicaTap
 from tests.soak.scenarios import Workload
 from tests.soak.scheduler_sets import Cast, Company, draw_cast, settings_of
 from tests.soak.soak_journal import ReplicaJournals
@@ -98,14 +98,20 @@ class Report(msgspec.Struct, frozen=True):
         return "\n".join([*lines, f"again: python -m tests.soak.soak --seed {self.seed}"])
 
 
-def run_seed(seed: int, v: int | None = None, journals: Path | None = None) -> Report:
+def run_seed(
+    seed: int,
+    v: int | None = None,
+    tap: Callable[[], ReplicaTap] | None = None,
+    journals: Path | None = None,
+) -> Report:
     """Run one seed to its end; with `v` the scheduler's log of that verbosity is printed.
 
-    With `journals`, each scheduler writes a journal to a folder of its name in that one.
+    `tap` makes an observer of each scheduler process. With `journals`, each scheduler writes a
+    journal to a folder of its name in that one.
     """
     faults = _Bugs(v)
     with faults:
-        soak = _Soak(seed, journals)
+        soak = _Soak(seed, tap, journals)
         try:
             run_virtually(soak.run(), Random(f"{seed}/order"))
         except StandstillError as error:
@@ -127,7 +133,12 @@ def company_of(seed: int) -> Company:
 class _Soak:
     """One run."""
 
-    def __init__(self, seed: int, journals: Path | None) -> None:
+    def __init__(
+        self,
+        seed: int,
+        tap: Callable[[], ReplicaTap] | None = None,
+        journals: Path | None = None,
+    ) -> None:
         self._seed = seed
         self._random = Random(f"{seed}/soak")
         self._store = ObjectStore()
@@ -144,7 +155,7 @@ class _Soak:
             journal = None if journals is None else ReplicaJournals(journals / name)
             if journal is not None:
                 self._journals.append(journal)
-            self._replicas.append(Replica(name, settings, self._server, seed, journal))
+            self._replicas.append(Replica(name, settings, self._server, seed, tap, journal))
         self._lease_judge: LeaseJudge | None = None
         if elects:
             election = settings_of(self._cast.names[0], elects).config.config.leader_election

@@ -473,6 +473,13 @@ MOORING = FlagGroup(
             Quantity("1Gi"),
             "The most bytes of the journal; the oldest part is removed.",
         ),
+        Flag(
+            "explain-memory",
+            QUANTITY,
+            Quantity("16Mi"),
+            "How much memory the last scheduling attempts of pods may take, which explain where a "
+            "pod is or why it waits; 0 keeps none.",
+        ),
     ),
 )
 

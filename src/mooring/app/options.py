@@ -65,6 +65,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     plugins: tuple[str, ...]
     #: The largest response of an extender, in bytes.
     extender_max_response: int
+    #: Bytes for the records of scheduling attempts; 0 keeps none.
+    explain_memory: int
     feature_gates: FeatureGates
     serving: SecureServing
     insecure_serving: InsecureServing
@@ -114,6 +116,7 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
         *_livez_mistakes(flags),
         *_extender_mistakes(flags),
         *_journal_mistakes(flags),
+        *_explain_mistakes(flags),
     ]
     if errors:
         raise ConfigError(aggregate(errors))
@@ -126,6 +129,7 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
         master=flags["master"],
         plugins=flags["plugin"],
         extender_max_response=flags["extender-max-response-size"].value(),
+        explain_memory=flags["explain-memory"].value(),
         feature_gates=gates,
         serving=serving,
         insecure_serving=insecure,
@@ -158,6 +162,12 @@ def _extender_mistakes(flags: FlagValues) -> Iterator[str]:
 def _journal_mistakes(flags: FlagValues) -> Iterator[str]:
     if mistake := check_max_bytes(flags["journal-max-bytes"]):
         yield mistake
+
+
+def _explain_mistakes(flags: FlagValues) -> Iterator[str]:
+    name = "explain-memory"
+    if flags[name].value() < 0:
+        yield f"--{name} must be a size, or 0 to keep nothing, got {flags[name]}"
 
 
 def _idle(name: str, flags: FlagValues) -> bool:

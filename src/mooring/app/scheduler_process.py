@@ -32,6 +32,8 @@ from mooring.client.rate_limit import rate_limit
 from mooring.client.transport import BeforeSend
 from mooring.client.transports import make_transport
 from mooring.config import to_v1
+from mooring.explain.attempt_history import make_history
+from mooring.explain.explainer import Explainer
 from mooring.explain.journal.journal_folder import JournalFolder
 from mooring.extenders import longest_wait
 from mooring.framework.release_metrics import make_metrics
@@ -121,6 +123,8 @@ class SchedulerProcess:
             )
         )
         self._health = Health(leader=leader, loop_problem=self._watchdog.problem)
+        #: Answers questions about pods, on the loop of the scheduler; None before it is made.
+        self.explainer: Explainer | None = None
         self.lifecycle = Lifecycle(
             elect=None if self._election is None else self.start_election,
             late=self._settings.delay_cache_until_active,
@@ -161,6 +165,7 @@ class SchedulerProcess:
 
     async def _run(self, signals: ProcessSignals) -> int:
         options = self._command.options
+        history = make_history(options.explain_memory)
         folder = journal = None
         if options.journal:
             folder = JournalFolder(options.journal, options.journal_max_bytes)
@@ -183,8 +188,9 @@ class SchedulerProcess:
             max_in_unschedulable=options.pod_max_in_unschedulable_pods.seconds,
             extender_max_response=options.extender_max_response,
             before_write=None if self._fence is None else self._fence.check,
-            taps=() if journal is None else (journal,),
+            taps=[tap for tap in (history, journal) if tap is not None],
         )
+        self.explainer = Explainer(running.scheduler, history)
         serving = self._make_serving(running.informers)
         if serving is not None:
             serving.listen()

@@ -19,6 +19,8 @@ from mooring.app.watchdog import LoopWatchdog
 from mooring.client.client import Client
 from mooring.config import LoadResult, default_config, load_config
 from mooring.config.defaults import SCHEDULER_NAME
+from mooring.explain.attempt_history import DEFAULT_MEMORY, make_history
+from mooring.explain.explainer import Explainer
 from mooring.explain.journal.journal import SchedulingJournal
 from mooring.explain.journal.journal_folder import JournalFolder
 from mooring.extenders.extenders import with_extenders
@@ -98,16 +100,27 @@ def _with_default_scheduler(
 
 
 class LocalScheduler:
-    """A scheduler in the process of its API server."""
+    """A scheduler in the process of its API server.
+
+    It keeps records of attempts within `explain_memory` bytes, also when it switches to another
+    plan, and writes a journal if there is a folder for it.
+    """
 
     def __init__(
-        self, api: Api, plan: Plan, clock: Clock, journal: JournalFolder | None = None
+        self,
+        api: Api,
+        plan: Plan,
+        clock: Clock,
+        explain_memory: int = DEFAULT_MEMORY,
+        journal: JournalFolder | None = None,
     ) -> None:
-        """Make a scheduler for a plan; with `journal`, it and those that replace it write one."""
         self._clock = clock
         self._journal_folder = journal
         self._client = Client(LocalTransport(api, USER, user_agent=_AGENT), clock=clock)
+        self._history = make_history(explain_memory)
         self._running, self._journal = self._make(plan)
+        #: Answers questions about pods.
+        self.explainer = Explainer(self._running.scheduler, self._history)
         #: Names a plugin that blocks the loop, from another thread.
         self._watchdog = LoopWatchdog()
         self._side = SideLoop("watchdog")
@@ -132,7 +145,7 @@ class LocalScheduler:
             features=plan.features,
             clock=self._clock,
             metrics=metrics,
-            taps=() if journal is None else (journal,),
+            taps=[tap for tap in (self._history, journal) if tap is not None],
         )
         return running, journal
 
@@ -175,6 +188,7 @@ class LocalScheduler:
         fresh, journal = self._make(plan)
         await self._end()
         self._running, self._journal = fresh, journal
+        self.explainer.attach(fresh.scheduler)
         await self.start()
 
     async def close(self) -> None:

@@ -14,7 +14,7 @@ from mooring.config import LoadResult, to_v1
 from mooring.explain.journal.entries import FORMAT, RecordedPlugin, SegmentHead
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
-from mooring.queue.scheduling_queue import DEFAULT_MAX_IN_UNSCHEDULABLE
+from mooring.queue.unschedulable_timeouts import DEFAULT_MAX_IN_UNSCHEDULABLE
 from mooring.registry import Registry
 
 #: Replaces a secret of the configuration.

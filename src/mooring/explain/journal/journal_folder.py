@@ -15,7 +15,7 @@ from mooring.observe.clock import Clock
 from mooring.observe.files import locate
 from mooring.observe.journal_metrics import JournalMetrics
 from mooring.observe.metrics import Metrics
-from mooring.queue.scheduling_queue import DEFAULT_MAX_IN_UNSCHEDULABLE
+from mooring.queue.unschedulable_timeouts import DEFAULT_MAX_IN_UNSCHEDULABLE
 from mooring.registry import Registry
 from mooring.scheduler.running_scheduler import RunningScheduler
 
