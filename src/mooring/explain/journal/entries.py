@@ -29,6 +29,9 @@ from mooring.explain.attempt_record import AttemptRecord
 #: The version of the format; readers refuse newer ones.
 FORMAT = 1
 
+#: Stands for no object where an object may be: msgspec cannot decode `Raw | None`.
+NOT_ASSUMED = msgspec.Raw(b"null")
+
 #: The kind of finished pods, which have a store of their own (`api.FinishedPod`).
 FINISHED_PODS = "FinishedPod"
 
@@ -116,8 +119,8 @@ class CheckpointPlacement(JournalEntry, frozen=True, tag="placed", gc=False):
 
     uid: str
     node: str
-    #: The assumed pod; None if the pod is confirmed, then it is among the objects.
-    assumed: msgspec.Raw | None = None
+    #: The assumed pod; `NOT_ASSUMED` if the pod is confirmed, then it is among the objects.
+    assumed: msgspec.Raw = NOT_ASSUMED
     #: If the pod waits at Permit: when the wait began, and for how many seconds each plugin waits.
     waits_since: float = 0.0
     waits: dict[str, float] = {}
@@ -257,6 +260,14 @@ class GaveBack(JournalEntry, frozen=True, tag="gave back", gc=False):
     status: RecordedStatus | None = None
 
 
+class Nominated(JournalEntry, frozen=True, tag="nominated", gc=False):
+    """A plugin has nominated a pod to a node, or ended its nomination."""
+
+    uid: str
+    #: "" if the nomination has ended.
+    node: str
+
+
 class Forgot(JournalEntry, frozen=True, tag="forgot", gc=False):
     """The pod was deleted while it was being bound, and is no longer assumed; GaveBack follows.
 
@@ -302,6 +313,7 @@ Entry = (
     | Reserved
     | Permitted
     | GaveBack
+    | Nominated
     | Forgot
     | Bound
     | Failed
