@@ -13,6 +13,7 @@ import msgspec
 
 from mooring.api import Node, Pod
 from mooring.explain.journal.entries import (
+    NOT_ASSUMED,
     AttemptBegins,
     CheckpointBegins,
     CheckpointObject,
@@ -56,13 +57,13 @@ class RecordedCheckpoint:
         cache.arrange_nodes(begins.zones)
         for placed in self._placements:
             pod = pods.get(placed.uid)
-            if placed.assumed is None and pod is not None and pod.spec.node_name:
+            if placed.assumed == NOT_ASSUMED and pod is not None and pod.spec.node_name:
                 cache.add_pod(pod)
         for kind, obj in self._objects:
             engine.informers.named(kind).add(obj)
         engine.scheduler.inbox.drain()
         for placed in self._placements:
-            if placed.assumed is not None:
+            if placed.assumed != NOT_ASSUMED:
                 self._assume(engine, placed, pods.get(placed.uid))
         for uid, node_name in begins.nominations:
             if uid in pods:
@@ -70,7 +71,6 @@ class RecordedCheckpoint:
 
     def _assume(self, engine: ReplayEngine, placed: CheckpointPlacement, pod: Pod | None) -> None:
         """Reserve a pod that was on its way to a node, and let it wait at Permit if it did."""
-        assert placed.assumed is not None
         if pod is None:
             # It is assumed in the cache although it is gone from the store.
             pod = _POD.decode(placed.assumed)
