@@ -23,7 +23,9 @@ async def schedule_some(cluster: JournaledCluster) -> None:
         await cluster.create(pod(f"web-{number}", str(1 + number % 3)))
     await cluster.create(pod("huge", "900"))
     await cluster.schedule()
-    await cluster.server.ask("DELETE", "/api/v1/namespaces/default/pods/web-1", {"gracePeriodSeconds": 0})
+    await cluster.server.ask(
+        "DELETE", "/api/v1/namespaces/default/pods/web-1", {"gracePeriodSeconds": 0}
+    )
     await cluster.clock.sleep(0.1)
     await cluster.create(pod("late", "1"))
     await cluster.schedule()
