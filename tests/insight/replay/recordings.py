@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mooring import Plugin
+from mooring.api import PersistentVolume, decode_as
 from mooring.explain.journal.entries import Entry
 from mooring.explain.journal.reading import read_journal
 from mooring.insight.replay.replaying import Replay, RunRules
@@ -14,6 +15,11 @@ from mooring.insight.replay.rules import other_rules, recorded_rules
 from tests.explain.journal.journals import JournaledCluster, journaled, node, pod
 
 __all__ = ["JournaledCluster", "journaled", "node", "pod", "replayed", "write_config"]
+
+
+def make_volume(name: str) -> PersistentVolume:
+    """Return a volume."""
+    return decode_as({"metadata": {"name": name}}, PersistentVolume)
 
 
 async def schedule_some(cluster: JournaledCluster) -> None:

@@ -19,7 +19,7 @@ def test_averages_are_weighted_by_time() -> None:
     cache.add_node(make_node("one", cpu="4"))
     cache.add_node(make_node("two", cpu="4"))
     usage.observe(cache.nodes, 30.0)
-    cache.add_pod(make_pod("web", cpu="2", node_name="one"))
+    cache.add_pod(make_pod("web", cpu="2", node="one"))
     usage.observe(cache.nodes, 10.0)
     assert usage.share("cpu") == pytest.approx(0.25 * 10 / 40)
     assert usage.nodes == pytest.approx(10 / 40)
