@@ -75,3 +75,10 @@ def test_another_order_of_zones_and_nodes() -> None:
     assert found.zones() == [["d", "b"], ["a", "c"]]
     found.remove("d")
     assert found.names() == ["b", "a", "c"]
+
+
+def test_the_nodes_of_each_zone_are_in_the_order_of_their_arrival() -> None:
+    found = tree(node("a", "z1"), node("b", "z2"), node("c", "z1"))
+    found.remove("a")
+    found.add(node("a", "z1"))
+    assert found.zones() == [["c", "a"], ["b"]]

@@ -23,7 +23,7 @@ from tests.support.virtual_loop import Process
 #: Virtual seconds between two writes.
 INTERVAL = 1.0
 #: Small, so that a run has several segments, and large enough that none is removed.
-SEGMENT_BYTES = 2**16
+SEGMENT_BYTES = 2**12
 MAX_BYTES = 2**30
 
 

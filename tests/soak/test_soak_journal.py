@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from random import Random
+from typing import Any
 
+import msgspec
 import pytest
 
 from mooring.explain.journal.entries import (
@@ -12,6 +16,9 @@ from mooring.explain.journal.entries import (
     Bound,
     Change,
     CheckpointBegins,
+    CheckpointEnds,
+    CheckpointObject,
+    Entry,
     Failed,
     GaveBack,
     GroupBegins,
@@ -22,8 +29,8 @@ from mooring.explain.journal.reading import read_journal
 from mooring.explain.journal.segments import list_segments
 from tests.soak.soak import run_seed
 
-#: Seeds with kills, replicas and schedulers side by side.
-SEEDS = (3, 5, 8)
+#: One scheduler alone, two replicas, and two schedulers side by side; all are killed at times.
+SEEDS = (5, 12, 30)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -35,7 +42,7 @@ def test_a_journal_does_no_harm_and_can_be_read(seed: int, tmp_path: Path) -> No
         entries = list(read_journal(folder))
         bound += sum(isinstance(entry, Bound) for entry in entries)
         check_order(entries)
-        check_segments(folder, len(entries))
+        check_segments(folder, entries)
     # What was bound in the second before a kill may be missing.
     assert 0.5 * report.binds <= bound <= report.binds
 
@@ -73,10 +80,49 @@ def check_attempts(run: list[object]) -> None:
             assert attempt is None
 
 
-def check_segments(folder: Path, total: int) -> None:
-    """Check that the journal can be read from each segment on."""
-    lengths = [total]
+def check_segments(folder: Path, whole: list[Entry]) -> None:
+    """Check that the journal can be read from each segment on, with the same state."""
     for segment in list_segments(folder)[:-1]:
         segment.path.unlink()
-        lengths.append(sum(1 for _ in read_journal(folder)))
-    assert lengths[-1] <= total
+        rest = list(read_journal(folder))
+        end = next(n for n, entry in enumerate(rest) if isinstance(entry, CheckpointEnds))
+        later = rest[end + 1 :]
+        before = whole[: len(whole) - len(later)]
+        assert whole[len(before) :] == later
+        if isinstance(rest[0], SegmentHead) and not rest[0].first:
+            assert objects_of(rest[: end + 1]) == objects_of(before)
+
+
+def objects_of(entries: Iterable[Entry]) -> dict[tuple[str, str, str], Any]:
+    """Return the objects that there are after some entries, by kind, namespace and name."""
+    found: dict[tuple[str, str, str], Any] = {}
+    for entry in entries:
+        if isinstance(entry, SegmentHead):
+            found = {}
+        if not isinstance(entry, Change | CheckpointObject):
+            continue
+        obj = msgspec.json.decode(entry.object)
+        meta = obj["metadata"]
+        key = (entry.kind, meta.get("namespace", ""), meta["name"])
+        if isinstance(entry, Change) and entry.deleted:
+            del found[key]
+        else:
+            found[key] = obj
+    return found
+
+
+def test_a_journal_cut_anywhere_is_a_clean_prefix(tmp_path: Path) -> None:
+    """Whatever a process has written when it is killed can be read, up to the last whole block."""
+    run_seed(SEEDS[1], journals=tmp_path)
+    folder = tmp_path / "scheduler-1"
+    whole = list(read_journal(folder))
+    random = Random(1)
+    for segment in reversed(list_segments(folder)):
+        content = segment.path.read_bytes()
+        cuts = sorted({0, 1, len(content) - 1, *random.choices(range(len(content)), k=20)})
+        for cut in reversed(cuts):
+            segment.path.write_bytes(content[:cut])
+            left = list(read_journal(folder))
+            assert left == whole[: len(left)]
+            assert len(left) < len(whole)
+        segment.path.unlink()

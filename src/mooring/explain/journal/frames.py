@@ -79,19 +79,15 @@ def _content(file: BinaryIO, header: bytes) -> bytes | None:
 
 def _check_rest(file: BinaryIO, name: str, offset: int) -> None:
     """Raise JournalError if whole frames follow one that cannot be read."""
-    at = offset + 1
-    while True:
-        file.seek(at)
-        rest = file.read()
-        found = rest.find(_MARK)
-        if found < 0:
-            return
-        at += found
-        file.seek(at)
+    file.seek(offset)
+    rest = file.read()
+    at = rest.find(_MARK, 1)
+    while at >= 0:
+        file.seek(offset + at)
         if _content(file, file.read(_HEADER.size)) is not None:
             raise JournalError(
                 f"{name} is damaged at byte {offset} (a checksum differs, and more data follows): "
                 "restore the file from a copy, or remove it and the files before it, and read the "
                 "rest"
             )
-        at += 1
+        at = rest.find(_MARK, at + 1)

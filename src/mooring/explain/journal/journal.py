@@ -73,6 +73,9 @@ ENDED = "The journal ends; scheduling goes on"
 _BLOCK = 2**18
 #: How many entries of a checkpoint are encoded between two looks at what waits.
 _SLICE = 500
+#: Of more bytes, `zlib.crc32` releases the interpreter's lock. A thread that has released it waits
+#: for up to 5 ms to get it back, once for each attempt.
+_CHUNK = 5 * 1024
 #: If more entries wait, the disk does not keep up.
 MAX_WAITING = 1_000_000
 _TOO_SLOW = OSError(errno.ETIMEDOUT, "the disk does not keep up with the changes")
@@ -99,7 +102,7 @@ class SchedulingJournal(SilentTap):
         self._seed = self._sampling_start = 0
         self._group = ""
         #: Why the journal has ended; None while it is written.
-        self.failure: OSError | None = None
+        self.failure: Exception | None = None
         # Set by `pump`, cleared by the loop.
         self._wants_checkpoint = False
         #: Whether the loop has been asked for a checkpoint that is not complete yet.
@@ -271,7 +274,8 @@ class SchedulingJournal(SilentTap):
             while self._checkpoint is not None:
                 self._write_slice(self._checkpoint)
                 self._write_waiting()
-        except OSError as error:
+        except Exception as error:
+            # Usually of the disk. An entry that cannot be encoded must not end the thread silently.
             self._end(error)
 
     def close(self) -> None:
@@ -279,7 +283,7 @@ class SchedulingJournal(SilentTap):
         self.pump()
         self._metrics.active.set(0)
 
-    def _end(self, error: OSError) -> None:
+    def _end(self, error: Exception) -> None:
         if self.failure is None:
             self.failure = error
             self._metrics.active.set(0)
@@ -433,7 +437,11 @@ def _attempt_end(item: _Decided) -> AttemptEnds:
 
 def totals_digest(totals: Ints) -> int:
     """Return the CRC-32 by which AttemptEnds compares totals."""
-    return zlib.crc32(np.ascontiguousarray(totals, dtype="<i8").data)
+    data = totals.astype("<i8", copy=False).tobytes()
+    checksum = 0
+    for begin in range(0, len(data), _CHUNK):
+        checksum = zlib.crc32(data[begin : begin + _CHUNK], checksum)
+    return checksum
 
 
 def _placement(attempt: SchedulingAttempt) -> tuple[str, str]:
