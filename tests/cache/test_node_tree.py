@@ -67,6 +67,16 @@ def test_a_zone_that_becomes_empty_loses_its_turn() -> None:
     assert found.names() == ["b", "c"]
 
 
+def test_another_order_of_zones_and_nodes() -> None:
+    found = tree(node("a", "x"), node("b", "y"), node("c", "x"), node("d", "y"))
+    assert found.names() == ["a", "b", "c", "d"]
+    found.arrange([("d", "b"), ("a", "c")])
+    assert found.names() == ["d", "a", "b", "c"]
+    assert found.zones() == [["d", "b"], ["a", "c"]]
+    found.remove("d")
+    assert found.names() == ["b", "a", "c"]
+
+
 def test_the_nodes_of_each_zone_are_in_the_order_of_their_arrival() -> None:
     found = tree(node("a", "z1"), node("b", "z2"), node("c", "z1"))
     found.remove("a")

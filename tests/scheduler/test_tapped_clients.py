@@ -112,6 +112,13 @@ def test_answers_are_passed_on_and_told_except_those_about_pods() -> None:
     ]
 
 
+def test_what_the_client_has_beyond_the_contract_is_passed_on() -> None:
+    _, server, client = tapped()
+    assert client.calls is server.calls
+    with pytest.raises(AttributeError):
+        _ = client.unknown
+
+
 def test_failures_are_told_and_raised() -> None:
     listener, server, client = tapped()
     server.fails = True

@@ -22,6 +22,7 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from random import Random
 
 import msgspec
@@ -37,6 +38,7 @@ from tests.soak.object_store import NODES, PODS, Json, ObjectStore
 from tests.soak.replica import Replica
 from tests.soak.scenarios import NAMESPACE, SCHEDULER
 from tests.soak.scheduler_sets import Settings
+from tests.soak.soak_journal import ReplicaJournals
 from tests.support.virtual_loop import LoopClock, run_virtually
 
 POD_GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1/podgroups"
@@ -104,7 +106,7 @@ class GangRun:
     #: The collection of the groups.
     groups = POD_GROUPS
 
-    def __init__(self, seed: int, *, faults: bool = True) -> None:
+    def __init__(self, seed: int, *, faults: bool = True, journals: Path | None = None) -> None:
         self._seed = seed
         self._random = Random(f"{seed}/gangs")
         self._store = ObjectStore()
@@ -113,7 +115,10 @@ class GangRun:
         self._faults.active = faults
         self._server = ApiServer(self._store, self._faults, LoopClock())
         self._ledger = Ledger(self._server, several=False)
-        self._replica = Replica("scheduler", self.settings(), self._server, seed)
+        self._journals = None if journals is None else ReplicaJournals(journals)
+        self._replica = Replica(
+            "scheduler", self.settings(), self._server, seed, journals=self._journals
+        )
         self._with_faults = faults
         self._binds: list[str] = []
         #: The names of the nodes that members were bound to.
@@ -190,7 +195,11 @@ class GangRun:
         await self.check_at_end()
         if disturbing is not None:
             disturbing.cancel()
+        if self._journals is not None:
+            self._journals.end()
         self._replica.kill()
+        if self._journals is not None:
+            self._journals.close()
 
     async def _create(self) -> None:
         """Create the members of both gangs, in a random order and at random moments."""

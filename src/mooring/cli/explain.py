@@ -16,6 +16,7 @@ import yaml
 
 from mooring.api import Pod
 from mooring.cli.messages import terminal_width
+from mooring.cli.recorded_attempt import explain_recorded
 from mooring.cli.rule_flags import add_rule_flags, gives_rules, read_rules
 from mooring.cli.schedule import shown_nodes
 from mooring.errors import ApiError, ConfigError, MooringError, ObjectError
@@ -88,6 +89,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--now", action="store_true", help="ask here and now, even if a Mooring leads"
     )
+    parser.add_argument(
+        "--journal",
+        metavar="DIR",
+        help="explain an attempt that a journal holds, also of a pod that is gone; no cluster is "
+        "asked",
+    )
     add_rule_flags(parser)
     parser.add_argument(
         "--nodes",
@@ -119,6 +126,8 @@ class PodExplanation(msgspec.Struct, frozen=True):
 def _run(args: argparse.Namespace) -> int:
     # What informers and plugins log is not part of the answer.
     logging.getLogger("mooring").addHandler(logging.NullHandler())
+    if args.journal is not None:
+        return explain_recorded(args)
     _check(args)
     answer = asyncio.run(_explain(args))
     if args.output == "text":

@@ -91,6 +91,10 @@ class TappedClient:
         """Bind a pod to a node."""
         await self._client.bind(pod, node_name)
 
+    def __getattr__(self, name: str) -> Any:
+        # What the client has beyond the contract, a plugin may use all the same.
+        return getattr(self._client, name)
+
     async def _tell_of(self, verb: str, obj: Any, call: Awaitable[T]) -> T:
         meta = obj.metadata
         return await self._tell(verb, type(obj), meta.namespace, meta.name, call)

@@ -53,6 +53,10 @@ class SchedulingTap(Protocol):
         """Take note that a pending pod has got a node, before the cache counts it there."""
         ...
 
+    def nominated(self, uid: str, node_name: str) -> None:
+        """Take note that a plugin has nominated a pod to a node; "" if it ended a nomination."""
+        ...
+
     def forgot(self, uid: str) -> None:
         """Take note that a pod that was deleted while it is being bound has lost its node.
 
@@ -135,6 +139,9 @@ class SilentTap:
     def assigning(self, pod: Pod, node_name: str) -> None:
         """Do nothing."""
 
+    def nominated(self, uid: str, node_name: str) -> None:
+        """Do nothing."""
+
     def forgot(self, uid: str) -> None:
         """Do nothing."""
 
@@ -184,6 +191,7 @@ class SilentTap:
 _CALLS = (
     "changed",
     "assigning",
+    "nominated",
     "forgot",
     "group_begins",
     "group_ends",
@@ -218,6 +226,11 @@ class Taps:
         return bool(self._methods["changed"])
 
     @property
+    def hears_nominations(self) -> bool:
+        """Return whether a tap wants to know which pods plugins nominate."""
+        return bool(self._methods["nominated"])
+
+    @property
     def hears_answers(self) -> bool:
         """Return whether a tap wants to know of the answers of extenders and other servers."""
         return bool(self._methods["extender_answered"] or self._methods["fetched"])
@@ -229,6 +242,10 @@ class Taps:
     def assigning(self, pod: Pod, node_name: str) -> None:
         """See SchedulingTap."""
         self._tell("assigning", pod, node_name)
+
+    def nominated(self, uid: str, node_name: str) -> None:
+        """See SchedulingTap."""
+        self._tell("nominated", uid, node_name)
 
     def forgot(self, uid: str) -> None:
         """See SchedulingTap."""

@@ -73,13 +73,16 @@ def test_a_restart_continues_with_the_next_number(tmp_path: Path) -> None:
 
 
 def test_the_oldest_segments_are_removed(tmp_path: Path) -> None:
-    writer = SegmentWriter(tmp_path, max_bytes=3000)
+    writer = SegmentWriter(tmp_path, max_bytes=4000)
     for _ in range(6):
         writer.begin()
-        writer.write(os.urandom(900))
+        writer.write(os.urandom(300))
+        # The current segment may grow to a quarter of the limit.
         writer.remove_oldest()
+        writer.write(os.urandom(600))
+        assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 4000
     writer.close()
-    assert numbers(tmp_path) == [4, 5, 6]
+    assert numbers(tmp_path) == [3, 4, 5, 6]
 
 
 def test_the_current_segment_is_kept_whatever_its_size(tmp_path: Path) -> None:

@@ -260,6 +260,14 @@ class GaveBack(JournalEntry, frozen=True, tag="gave back", gc=False):
     status: RecordedStatus | None = None
 
 
+class Nominated(JournalEntry, frozen=True, tag="nominated", gc=False):
+    """A plugin has nominated a pod to a node, or ended its nomination."""
+
+    uid: str
+    #: "" if the nomination has ended.
+    node: str
+
+
 class Forgot(JournalEntry, frozen=True, tag="forgot", gc=False):
     """The pod was deleted while it was being bound, and is no longer assumed; GaveBack follows.
 
@@ -305,6 +313,7 @@ Entry = (
     | Reserved
     | Permitted
     | GaveBack
+    | Nominated
     | Forgot
     | Bound
     | Failed

@@ -40,6 +40,7 @@ from mooring.explain.journal.entries import (
     GaveBack,
     GroupBegins,
     GroupEnds,
+    Nominated,
     Permitted,
     RecordedStatus,
     Reserved,
@@ -133,6 +134,10 @@ class SchedulingJournal(SilentTap):
     def changed(self, kind: Any, old: Any, new: Any) -> None:
         """See SchedulingTap."""
         self._put((self._clock.now(), kind, old, new))
+
+    def nominated(self, uid: str, node_name: str) -> None:
+        """See SchedulingTap."""
+        self._put(Nominated(self._clock.now(), uid, node_name))
 
     def forgot(self, uid: str) -> None:
         """See SchedulingTap."""

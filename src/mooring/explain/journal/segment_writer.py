@@ -72,13 +72,13 @@ class SegmentWriter:
         return len(frame)
 
     def remove_oldest(self) -> None:
-        """Remove old segments until all of them together keep to the limit.
+        """Remove old segments until the current one has room to grow within the limit.
 
         Call it when the checkpoint of the current segment is complete: until then the segments
         before it are needed to read it.
         """
         found = [(one, one.path.stat().st_size) for one in list_segments(self.folder)]
-        total = sum(size for _, size in found)
+        total = sum(size for _, size in found) + max(0, self.segment_bytes - self.size)
         for segment, size in found:
             if total <= self._max_bytes or segment.number >= self.number:
                 return

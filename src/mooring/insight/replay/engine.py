@@ -68,6 +68,9 @@ from mooring.scheduler.scheduler import Scheduler
 log = logging.getLogger(__name__)
 
 NO_PROFILE = 'no profile serves schedulerName "{}"; profiles: {}'
+#: The index of pods by uid.
+UID = "replay/uid"
+
 _OWN = "mooring."
 
 
@@ -106,6 +109,7 @@ class ReplayEngine:
             read_only=True,
         )
         self.pods = self.informers.store(Pod)
+        self.pods.add_index(UID, lambda pod: (pod.metadata.uid,))
         scheduler = self.scheduler
         for profile in scheduler.profiles.values():
             profile.pre_bind = _own_steps(profile, profile.pre_bind)
@@ -332,6 +336,15 @@ class ReplayEngine:
             self.attempts.give_back(attempt, to_status(entry.status))
             attempt.assumed = None
 
+    def nominate(self, uid: str, node_name: str) -> None:
+        """Nominate a pod as a plugin did beside the loop; "" ends its nomination."""
+        nominator = self.scheduler.nominator
+        if not node_name:
+            nominator.delete(uid)
+            return
+        for pod in self.pods.by_index(UID, uid):
+            nominator.add(pod, node_name)
+
     def forgot(self, uid: str) -> None:
         """Forget a pod that was deleted after its wait at Permit.
 
@@ -369,6 +382,7 @@ class ReplayEngine:
         failure = Failure(
             entry.message,
             rejected=entry.rejected,
+            no_fit=entry.rejected,
             unschedulable=entry.unschedulable,
             pending=entry.pending,
             nominated=entry.nominated,

@@ -16,7 +16,7 @@ from mooring.framework.nodes import Rows
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.pod_groups import PodGroups
 from mooring.insight.replay.discarding_writers import DiscardedGroupStatuses
-from mooring.insight.replay.engine import ReplayEngine
+from mooring.insight.replay.engine import UID, ReplayEngine
 from mooring.insight.replay.recorded_steps import RecordedAttempt, RecordedGroup
 from mooring.offline.driving import drive
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
@@ -27,8 +27,6 @@ from mooring.scheduler.taps import SilentTap, make_taps
 
 #: Called with a recorded attempt, the engine that is about to decide it, and the pod.
 BeforeAttempt = Callable[[RecordedAttempt, ReplayEngine, Pod], None]
-
-_UID = "replay/uid"
 
 
 class GroupReplay(SilentTap):
@@ -47,7 +45,6 @@ class GroupReplay(SilentTap):
         self._engine = engine
         self._groups = groups
         self._before_attempt = before_attempt
-        engine.pods.add_index(_UID, lambda pod: (pod.metadata.uid,))
         engine.attempts.taps = make_taps([self], engine.random)
         self._attempts = PodGroupAttempts(
             attempts=engine.attempts,
@@ -89,7 +86,7 @@ class GroupReplay(SilentTap):
         members = [
             QueuedPodInfo(pod, float(place), place)
             for place, uid in enumerate(begins.members)
-            for pod in self._engine.pods.by_index(_UID, uid)
+            for pod in self._engine.pods.by_index(UID, uid)
         ]
         if found is None or not members:
             return None
@@ -144,11 +141,11 @@ class GroupReplay(SilentTap):
             else:
                 engine.drop(attempt)
         for uid, node_name in nodes.items():
-            pod = next(iter(engine.pods.by_index(_UID, uid)), None)
+            pod = next(iter(engine.pods.by_index(UID, uid)), None)
             engine.forget(uid)
             engine.reserve(group.time, uid, node_name, pod)
         for uid, entry in failed.items():
-            engine.failed(entry, next(iter(engine.pods.by_index(_UID, uid)), None))
+            engine.failed(entry, next(iter(engine.pods.by_index(UID, uid)), None))
 
     # The tap.
 

@@ -23,6 +23,7 @@ from mooring.explain.journal.entries import (
     GaveBack,
     GroupBegins,
     GroupEnds,
+    Nominated,
     Permitted,
     Reserved,
     SegmentHead,
@@ -68,6 +69,7 @@ RecordedStep = (
     | Reserved
     | Permitted
     | GaveBack
+    | Nominated
     | Forgot
     | Bound
     | Failed
@@ -89,7 +91,7 @@ def recorded_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep]:
             group = None
         elif isinstance(step, RecordedAttempt | Reserved | Permitted | GaveBack | Failed):
             members.append(step)
-        elif isinstance(step, Fetched):
+        elif isinstance(step, Fetched | Nominated):
             yield step
         else:
             # The group's attempt ended with an unexpected error.
@@ -125,7 +127,7 @@ def _single_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep | GroupBegi
                 if checkpoint is not None:
                     yield checkpoint
                     checkpoint = None
-            case Fetched():
+            case Fetched() | Nominated():
                 yield entry
             case _:
                 if begins is not None:

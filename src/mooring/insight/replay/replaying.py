@@ -15,6 +15,7 @@ from mooring.explain.journal.entries import (
     Fetched,
     Forgot,
     GaveBack,
+    Nominated,
     Permitted,
     Reserved,
     SegmentHead,
@@ -106,6 +107,9 @@ class Replay:
             case Fetched():
                 for one in self._engines:
                     one.engine.fetched(step)
+            case Nominated():
+                for one in self._engines:
+                    one.engine.nominate(step.uid, step.node)
             case Forgot():
                 for one in self._engines:
                     one.engine.forgot(step.uid)

@@ -1,0 +1,69 @@
+"""`mooring explain --journal`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mooring.cli.main import main
+from tests.insight.replay.recordings import journaled, schedule_some, write_config
+from tests.insight.replay.test_replaying import MOST_ALLOCATED
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    folder = tmp_path / "journal"
+    journaled(folder, schedule_some)
+    return folder
+
+
+def test_a_pod_that_is_gone(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "web-1", "--journal", str(journal)]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("default/web-1, attempt 1 at 2027-01-15T08:00:00Z, from the journal, ")
+    assert "Chosen: big: the highest total" in text
+    assert "otherwise" not in text
+
+
+def test_an_attempt(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["explain", "pod/huge", "-n", "default", "--journal", str(journal), "--attempt", "1"]
+    assert main([*command, "-o", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["attempt"], data["attempts"]) == (1, [1, 2])
+    assert data["message"] == data["recorded"]["message"]
+    assert data["recorded"]["refusingPlugins"] == ["NodeResourcesFit"]
+    assert main([*command, "-o", "yaml"]) == 0
+    assert yaml.safe_load(capsys.readouterr().out) == data
+
+
+def test_other_rules(journal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = str(write_config(tmp_path, MOST_ALLOCATED))
+    assert main(["explain", "default/web-1", "--journal", str(journal), "--config", config]) == 0
+    text = capsys.readouterr().out
+    assert f"by {config}:" in text
+    assert "the journal says otherwise: big" in text
+    assert "Chosen: small" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nobody"], 'no attempt of a pod "nobody"'),
+        (["huge", "--attempt", "7"], "no attempt 7"),
+    ],
+)
+def test_what_the_journal_does_not_hold(
+    journal: Path, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", *arguments, "--journal", str(journal)]) == 1
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["0", "first"])
+def test_a_number_that_makes_no_sense(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["explain", "web", "--journal", "x", "--attempt", text])
+    assert "is not a number from 1 on" in capsys.readouterr().err

@@ -1,0 +1,91 @@
+"""Attempts for pod groups, repeated as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from msgspec.structs import replace
+
+from mooring.explain.journal.entries import (
+    AttemptEnds,
+    Entry,
+    GroupBegins,
+    Permitted,
+    SegmentHead,
+)
+from mooring.framework.features import FeatureGates
+from mooring.insight.replay.engine import ReplayEngine
+from mooring.insight.replay.group_replay import make_group_replay
+from mooring.insight.replay.rules import recorded_rules
+from tests.explain.journal.journals import read
+from tests.insight.replay.recordings import replayed, write_config
+from tests.soak.pod_groups import PodGroupRun
+from tests.support.virtual_loop import run_virtually
+
+
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Record two gangs of eight that fit one at a time."""
+    folder = tmp_path_factory.mktemp("gangs")
+    run_virtually(PodGroupRun(1, faults=False, journals=folder).run(), Random("1/order"))
+    return folder
+
+
+def test_the_cycles_of_a_group_come_out_as_recorded(journal: Path) -> None:
+    assert len(read(journal, GroupBegins)) >= 2
+    report = replayed(journal)
+    assert report.reproduced
+    assert report.attempts == len(read(journal, AttemptEnds))
+
+
+def test_another_order_of_the_members_is_detected(journal: Path) -> None:
+    def reorder(entries: Iterator[Entry]) -> Iterable[Entry]:
+        for entry in entries:
+            if isinstance(entry, GroupBegins):
+                entry = replace(entry, members=tuple(reversed(entry.members)))
+            yield entry
+
+    report = replayed(journal, reorder)
+    assert report.deviations[0].what == "order"
+
+
+def test_pods_are_put_where_the_journal_says(journal: Path) -> None:
+    def refuse(entries: Iterator[Entry]) -> Iterable[Entry]:
+        """Pretend that the recorded scheduler decided otherwise."""
+        for entry in entries:
+            if isinstance(entry, AttemptEnds):
+                entry.record.node = "elsewhere"
+            yield entry
+
+    report = replayed(journal, refuse)
+    assert report.deviating == report.attempts
+    # The state is the recorded one all the same.
+    assert {one.found for one in report.deviations} <= {"node-1", "node-2", ""}
+    assert replayed(journal).reproduced
+
+
+def test_other_rules_decide_for_groups_too(journal: Path, tmp_path: Path) -> None:
+    config = write_config(
+        tmp_path, "  plugins: {multiPoint: {disabled: [{name: NodeResourcesFit}]}}\n"
+    )
+    (head, *_) = read(journal, SegmentHead)
+    name = head.config["profiles"][0]["schedulerName"]
+    config.write_text(config.read_text().replace("default-scheduler", name))
+    report = replayed(journal, config=config)
+    assert report.reproduced
+    assert report.counts.total() > 0
+
+
+def test_members_that_were_permitted_are_assumed(journal: Path) -> None:
+    permitted = {entry.uid for entry in read(journal, Permitted)}
+    assert len(permitted) == 16
+
+
+def test_without_pod_groups_nothing_is_repeated(journal: Path) -> None:
+    (head, *_) = read(journal, SegmentHead)
+    rules = recorded_rules(replace(head, gates={}))
+    assert rules.gates == FeatureGates()
+    assert make_group_replay(ReplayEngine(rules)) is None

@@ -1,0 +1,90 @@
+"""Entries of a journal that belong together."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mooring.explain.attempt_record import AttemptRecord
+from mooring.explain.journal.entries import (
+    AttemptBegins,
+    AttemptEnds,
+    CheckpointBegins,
+    CheckpointEnds,
+    CheckpointObject,
+    Entry,
+    ExtenderAnswer,
+    Failed,
+    Fetched,
+    GroupBegins,
+    GroupEnds,
+    Nominated,
+    Reserved,
+)
+from mooring.insight.replay.checkpoint import RecordedCheckpoint
+from mooring.insight.replay.recorded_steps import RecordedAttempt, RecordedGroup, recorded_steps
+
+RECORD = AttemptRecord(
+    sequence=0,
+    time=1.0,
+    namespace="default",
+    name="web",
+    uid="u",
+    profile="p",
+    attempt=1,
+    outcome="scheduled",
+)
+BEGINS = AttemptBegins(1.0, "default", "web", "u", "5", "p", 1, 7, 0)
+ENDS = AttemptEnds(1.5, RECORD)
+ANSWER = ExtenderAnswer(1.2, "http://one", "filter", "u", [[], {}, {}])
+RESERVED = Reserved(2.0, "u", "node")
+FAILED = Failed(3.0, "u", "no", True)
+FETCHED = Fetched(2.5, "GET http://one", 200)
+NOMINATED = Nominated(2.6, "u", "")
+GROUP = GroupBegins(0.5, "default", "gang", 7, ("u",))
+GROUP_ENDS = GroupEnds(4.0, "default", "gang", "scheduled")
+
+
+def steps(*entries: Entry) -> list[object]:
+    return list(recorded_steps(entries))
+
+
+def test_an_attempt_has_its_answers_and_its_end() -> None:
+    assert steps(BEGINS, ANSWER, FETCHED, ENDS, RESERVED) == [
+        FETCHED,
+        RecordedAttempt(BEGINS, [ANSWER], ENDS),
+        RESERVED,
+    ]
+
+
+def test_an_attempt_that_failed_has_no_end() -> None:
+    undecided = RecordedAttempt(BEGINS, [], None)
+    assert steps(BEGINS, FAILED) == [undecided, FAILED]
+    assert steps(BEGINS, BEGINS, ENDS) == [undecided, RecordedAttempt(BEGINS, [], ENDS)]
+    assert steps(BEGINS) == [undecided]
+    assert undecided.time == 1.0
+
+
+def test_an_end_without_a_beginning_is_left_out() -> None:
+    assert steps(ENDS, RESERVED) == [RESERVED]
+
+
+def test_a_group_has_the_attempts_of_its_pods() -> None:
+    attempt = RecordedAttempt(BEGINS, [], ENDS)
+    assert steps(GROUP, BEGINS, ENDS, NOMINATED, RESERVED, GROUP_ENDS, FAILED) == [
+        NOMINATED,
+        RecordedGroup(GROUP, [attempt, RESERVED], GROUP_ENDS),
+        FAILED,
+    ]
+
+
+def test_a_group_that_did_not_end() -> None:
+    (found,) = steps(GROUP, RESERVED)
+    assert isinstance(found, RecordedGroup)
+    assert (found.ends, found.time) == (None, 0.5)
+
+
+def test_a_checkpoint_is_one_step() -> None:
+    node = CheckpointObject(0.0, "nodes.v1.", msgspec.Raw(b'{"metadata":{"name":"a"}}'))
+    found = steps(CheckpointBegins(0.0, 0, 0), node, CheckpointEnds(0.0, 1), FAILED)
+    assert isinstance(found[0], RecordedCheckpoint)
+    assert found[1:] == [FAILED]
