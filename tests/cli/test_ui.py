@@ -72,4 +72,16 @@ async def test_missing_rights_are_one_line(
         flags = ["ui", "--no-browser", "--kubeconfig", str(file)]
         assert await asyncio.to_thread(main, flags) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert " cannot be read: " in line
+    assert line.startswith("error: nodes cannot be read: ")
+    assert 'cannot list resource "nodes"' in line
+
+
+async def test_an_unreachable_cluster_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with running(tmp_path, nodes=0):
+        pass
+    flags = ["ui", "--no-browser", "--kubeconfig", str(tmp_path / "kubeconfig")]
+    assert await asyncio.to_thread(main, flags) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: nodes cannot be read: ")

@@ -8,8 +8,13 @@ import contextlib
 import logging
 import signal
 import webbrowser
+from typing import TYPE_CHECKING
 
 from mooring.cli.rule_flags import add_rule_flags, read_rules
+from mooring.errors import MooringError
+
+if TYPE_CHECKING:
+    from mooring.client.client import Client
 
 USER_AGENT = "mooring-ui"
 
@@ -69,10 +74,12 @@ async def _serve(args: argparse.Namespace) -> None:
     files = load_page()
     with listen(args.port) as listener:
         access = PageAccess(listener.getsockname()[1])
-        async with (
-            reading_client(connection, USER_AGENT) as client,
-            following(rules.config, client, rules.registry, rules.gates) as running,
-        ):
+        async with contextlib.AsyncExitStack() as stack:
+            client = await stack.enter_async_context(reading_client(connection, USER_AGENT))
+            await _check(client)
+            running = await stack.enter_async_context(
+                following(rules.config, client, rules.registry, rules.gates)
+            )
             data = PageData(running, rules=rules.text, server=connection.server)
             questions = PageQuestions(running, rules.config, rules.registry, rules.gates)
             server = PageServer(data, questions, files, access)
@@ -87,6 +94,17 @@ async def _serve(args: argparse.Namespace) -> None:
                 await _wait()
             finally:
                 await server.stop()
+
+
+async def _check(client: Client) -> None:
+    """Raise MooringError at once if the cluster does not answer, or not about nodes.
+
+    Informers would try again and again: a cluster that they follow may come back.
+    """
+    try:
+        await client.request("GET", "/api/v1/nodes?limit=1", retries=0)
+    except MooringError as error:
+        raise MooringError(f"nodes cannot be read: {error}") from None
 
 
 async def _wait() -> None:

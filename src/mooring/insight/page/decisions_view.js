@@ -3,7 +3,7 @@ import { Component, html } from "./html.js";
 import { NodeLink, PodLink } from "./links.js";
 import { clock, count } from "./format.js";
 
-const MOST_SHOWN = 100;
+const MOST_SHOWN = 50;
 const TONES = { bound: "good", unschedulable: "warn", gated: "quiet" };
 
 export class DecisionsView extends Component {

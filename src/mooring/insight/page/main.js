@@ -90,7 +90,7 @@ class Page extends Component {
     if (place === "queue") return html`<${QueueView} parameters=${[cluster.summary && cluster.summary.pending, cluster.decisions.length && cluster.decisions.at(-1).sequence]} />`;
     if (place === "decisions") return html`<${DecisionsView} cluster=${cluster} />`;
     if (place === "what-if") return html`<${WhatIfView} cluster=${cluster} key=${parameters.join("/")} parameters=${parameters} />`;
-    if (place === "node") return html`<${NodeView} parameters=${[...parameters, ...amountsOf(cluster.table, parameters[0])]} />`;
+    if (place === "node") return html`<${NodeView} key=${parameters[0]} parameters=${[...parameters, ...amountsOf(cluster.table, parameters[0])]} />`;
     if (place === "pod") return html`<${PodView} key=${parameters.join("/")} parameters=${parameters} />`;
     return html`<${NodesView} cluster=${cluster} />`;
   }
