@@ -18,6 +18,7 @@ from mooring.insight.page_data import PageData
 from mooring.insight.page_files import load_page
 from mooring.insight.page_questions import PageQuestions
 from mooring.insight.page_server import PageServer, listen
+from mooring.insight.page_source import FollowedCluster
 from mooring.registry import default_registry
 
 RULES = "the default configuration"
@@ -52,7 +53,7 @@ async def serving(
             reading_client(connection, "test") as client,
             following(config, client, registry, gates) as running,
         ):
-            data = PageData(running, rules=RULES, server=connection.server)
+            data = PageData(FollowedCluster(running), rules=RULES, server=connection.server)
             questions = PageQuestions(running, config, registry, gates)
             server = PageServer(data, questions, load_page(), access)
             server.start(listener)

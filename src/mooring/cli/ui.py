@@ -68,6 +68,7 @@ async def _serve(args: argparse.Namespace) -> None:
     from mooring.insight.page_files import load_page
     from mooring.insight.page_questions import PageQuestions
     from mooring.insight.page_server import PageServer, listen
+    from mooring.insight.page_source import FollowedCluster
 
     rules = read_rules(args)
     connection = load_kubeconfig(args.kubeconfig, context=args.context)
@@ -80,7 +81,7 @@ async def _serve(args: argparse.Namespace) -> None:
             running = await stack.enter_async_context(
                 following(rules.config, client, rules.registry, rules.gates)
             )
-            data = PageData(running, rules=rules.text, server=connection.server)
+            data = PageData(FollowedCluster(running), rules=rules.text, server=connection.server)
             questions = PageQuestions(running, rules.config, rules.registry, rules.gates)
             server = PageServer(data, questions, files, access)
             server.start(listener)

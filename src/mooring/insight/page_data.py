@@ -1,4 +1,4 @@
-"""What the page shows, as plain data: all of it is read from a scheduler that only follows."""
+"""What the page shows, as plain data: all of it is read from a scheduler that only reads."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from typing import Any
 
 import msgspec
 
-from mooring.api import Node, Pod
 from mooring.errors import ObjectError
 from mooring.explain.data import answer_data
 from mooring.explain.live_examination import examine_now
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.pod_info import PodInfo
-from mooring.insight.following import unread_kinds
 from mooring.insight.node_table import NodeTable
+from mooring.insight.page_source import PageSource
 from mooring.insight.pending_pods import PendingPodList
 from mooring.insight.seen_decisions import SeenDecision, SeenDecisions
-from mooring.scheduler.running_scheduler import RunningScheduler
 
 #: Entries of one page of a list.
 PAGE_SIZE = 100
@@ -40,14 +38,14 @@ class LiveCursor(msgspec.Struct):
 class PageData:
     """The data of the page. Owned by the event loop of the scheduler."""
 
-    def __init__(self, running: RunningScheduler, *, rules: str, server: str) -> None:
-        self._running = running
-        self._scheduler = running.scheduler
+    def __init__(self, source: PageSource, *, rules: str, server: str) -> None:
+        self._source = source
+        self._scheduler = source.scheduler
         self._rules = rules
         self._server = server
         #: Numbers of another process mean nothing here.
         self._epoch = secrets.token_hex(4)
-        self._pods = running.informers.informer(Pod).store
+        self._pods = source.pods
         self._pending = PendingPodList(self._pods)
         self.nodes = NodeTable(lambda: self._scheduler.cache.nodes)
         self.decisions = SeenDecisions(self._scheduler.clock.now)
@@ -71,17 +69,12 @@ class PageData:
 
     def summary(self) -> dict[str, Any]:
         """Return the state of the whole cluster in a few numbers."""
-        failures = [
-            str(informer.failure)
-            for kind in (Node, Pod)
-            if (informer := self._running.informers.informer(kind)).failure is not None
-        ]
         return {
             "nodes": len(self._scheduler.cache.nodes),
             "pods": len(self._scheduler.cache.pods),
             "pending": len(self._pending),
-            "failure": failures[0] if failures else "",
-            "unread": unread_kinds(self._running),
+            "failure": self._source.failure,
+            "unread": self._source.unread,
         }
 
     # Nodes and pods.
@@ -123,7 +116,7 @@ class PageData:
         return answer_data(
             found,
             rules=self._rules,
-            unread=unread_kinds(self._running),
+            unread=self._source.unread,
             current=pod.spec.node_name,
         )
 
