@@ -7,8 +7,9 @@ server.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 from mooring.app.leader import LeaderElector, make_fence
 from mooring.app.lease_fence import LeaseFence
@@ -21,9 +22,11 @@ from mooring.config.types import LeaderElection
 from mooring.observe.metrics import Metrics
 from mooring.scheduler.running_scheduler import RunningScheduler
 from mooring.scheduler.scheduler import GRACE, Scheduler
+from mooring.scheduler.taps import SchedulingTap
 from tests.soak.api_server import ApiServer
 from tests.soak.lease_checks import request_seconds
 from tests.soak.scheduler_sets import Settings
+from tests.soak.soak_journal import ReplicaJournals
 from tests.support.virtual_loop import LoopClock, Process
 
 #: Seconds that a scheduler has to end when it is stopped.
@@ -32,14 +35,33 @@ STOP_SECONDS = 20.0
 RESTART_SECONDS = 10.0
 
 
+class ReplicaTap(SchedulingTap, Protocol):
+    """An observer that gets to know the scheduler."""
+
+    def begin(self, scheduler: Scheduler) -> None:
+        """Observe this scheduler."""
+        ...
+
+
 class Replica:
     """A scheduler process and its restarts. Owned by the loop of its soak."""
 
-    def __init__(self, name: str, settings: Settings, server: ApiServer, seed: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: Settings,
+        server: ApiServer,
+        seed: int,
+        tap: Callable[[], ReplicaTap] | None = None,
+        journals: ReplicaJournals | None = None,
+    ) -> None:
+        """Prepare a scheduler; `tap` makes an observer of each of its processes."""
         self._name = name
+        self._make_tap = tap
         self._settings = settings
         self._server = server
         self._seed = seed
+        self._journals = journals
         self._random = Random(f"{seed}/{name}")
         #: Clocks differ between replicas, which must not matter.
         self._clock = LoopClock(1_800_000_000.0 + self._random.choice((0.0, -3600.0, 3600.0)))
@@ -90,6 +112,10 @@ class Replica:
         if election.leader_elect:
             fence = make_fence(election, asyncio.get_running_loop().time)
         check = None if fence is None else fence.check_request
+        tap = None if self._make_tap is None else self._make_tap()
+        journal = None
+        if self._journals is not None:
+            journal = self._journals.begin(settings, self._clock, process)
         running = RunningScheduler(
             settings.config,
             client=self._client(process, rate_limit(50.0, 100, self._clock), check),
@@ -103,7 +129,12 @@ class Replica:
             random=Random(f"{self._seed}/{process.name}"),
             host="simulated",
             before_write=None if fence is None else fence.check,
+            taps=[one for one in (tap, journal) if one is not None],
         )
+        if tap is not None:
+            tap.begin(running.scheduler)
+        if journal is not None:
+            journal.attach(running)
         elector = None if fence is None else self._make_elector(process, election, fence)
         electing: asyncio.Task[bool] | None = None
 
@@ -118,6 +149,8 @@ class Replica:
         running.start()
         await duty.run(running.scheduler, running.sync)
         await running.close(0.0 if duty.lost_lease else GRACE)
+        if journal is not None:
+            journal.close()
         if elector is not None and electing is not None:
             elector.stop()
             await asyncio.wait((electing,), timeout=GRACE)

@@ -460,6 +460,26 @@ MOORING = FlagGroup(
             "The largest response of an extender, after inflating. A larger one is an error of "
             "that extender.",
         ),
+        Flag(
+            "journal",
+            STRING,
+            "",
+            "Write a journal to this folder, which is created if it does not exist: every change "
+            "and decision, for `mooring replay`.",
+        ),
+        Flag(
+            "journal-max-bytes",
+            QUANTITY,
+            Quantity("1Gi"),
+            "The most bytes of the journal; the oldest part is removed.",
+        ),
+        Flag(
+            "explain-memory",
+            QUANTITY,
+            Quantity("16Mi"),
+            "How much memory the last scheduling attempts of pods may take, which explain where a "
+            "pod is or why it waits; 0 keeps none.",
+        ),
     ),
 )
 

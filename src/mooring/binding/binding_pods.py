@@ -40,6 +40,11 @@ class PermitWait:
         """Return the plugins that have not yet allowed the pod."""
         return tuple(self._waits)
 
+    @property
+    def waits(self) -> Mapping[str, float]:
+        """The plugins that have not yet allowed the pod, with their timeouts in seconds."""
+        return self._waits
+
     def allow(self, plugin: str) -> None:
         """Allow the pod for one plugin; the wait ends when the last plugin allows it."""
         self._waits.pop(plugin, None)
@@ -58,6 +63,11 @@ class PermitWait:
     def deadline(self) -> float:
         """The time of the first timeout among the plugins."""
         return self._since + min(self._waits.values())
+
+    @property
+    def since(self) -> float:
+        """The time when the wait began."""
+        return self._since
 
     def expire(self, now: float) -> None:
         """Reject the pod if the timeout of a plugin is over."""
@@ -114,13 +124,22 @@ class BindingPods:
         """Remove a pod that no longer waits."""
         self._waiting.pop(uid, None)
 
-    def waiting(self) -> Iterable[WaitingPod]:
+    def waiting(self) -> Iterable[PermitWait]:
         """Return the pods that wait at Permit."""
         return tuple(self._waiting.values())
 
     def get(self, uid: str) -> WaitingPod | None:
         """Return a pod that waits at Permit, or None."""
         return self._waiting.get(uid)
+
+    def waits(self) -> Iterable[PermitWait]:
+        """Return the waits that have not ended."""
+        return tuple(wait for wait in self._waiting.values() if wait.outcome is None)
+
+    def wait_of(self, uid: str) -> PermitWait | None:
+        """Return the wait of a pod; None if it has ended, or there is none."""
+        wait = self._waiting.get(uid)
+        return None if wait is None or wait.outcome is not None else wait
 
     def reject_removed(self, uid: str) -> bool:
         """Reject a waiting pod because it was deleted; return False if it does not wait."""

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from mooring.app.signals import ProcessSignals, run_until_done
 from mooring.cli import background, cluster_state
 from mooring.cli.gate_flags import add_gate_flags
+from mooring.cli.journal_flags import add_journal_flags
 from mooring.cli.messages import warn
 from mooring.cli.pid_file import KUBECONFIG, PidFile, beside
 from mooring.cli.progress import ProgressLine
-from mooring.errors import ConfigError, PluginError
+from mooring.errors import ConfigError, ObjectError, PluginError
 
 if TYPE_CHECKING:
     from mooring.local.local_cluster import LocalClusterSettings
@@ -134,7 +135,15 @@ def _add_scheduling(parser: argparse._ArgumentGroup) -> None:
         action="store_true",
         help="reload the plugins and the configuration when their files change",
     )
+    parser.add_argument(
+        "--explain-memory",
+        default="16Mi",
+        metavar="SIZE",
+        help="how much memory the last scheduling attempts of the pods may take; 0 keeps none "
+        "(default: %(default)s)",
+    )
     add_gate_flags(parser)
+    add_journal_flags(parser)
     parser.add_argument(
         "-v", "--v", type=_count, default=0, metavar="N", help="the log verbosity (default: 0)"
     )
@@ -193,7 +202,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _check_scheduling(args: argparse.Namespace) -> None:
     if args.no_scheduler:
-        for flag in ("config", "plugin", "watch", "no_default_scheduler"):
+        for flag in ("config", "plugin", "watch", "no_default_scheduler", "journal"):
             if getattr(args, flag):
                 name = flag.replace("_", "-")
                 raise ConfigError(f"--no-scheduler cannot be combined with --{name}")
@@ -262,6 +271,9 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
         nodes=args.nodes if args.nodes is not None else 0 if given else NODES,
         objects=tuple(objects),
         custom_sets=_custom_sets(args.crds),
+        journal=args.journal,
+        journal_max_bytes=args.journal_max_bytes,
+        explain_memory=_explain_memory(args.explain_memory),
         images=ImageContents(map(parse_image, args.image)),
         source=load_kubeconfig(source) if source is not None else None,
     )
@@ -288,6 +300,19 @@ def _event_ttl(text: str) -> float:
     if seconds <= 0:
         raise ConfigError(f"--event-ttl: must be more than 0, got {text}")
     return seconds
+
+
+def _explain_memory(text: str) -> int:
+    """Return the bytes of `--explain-memory`."""
+    from mooring.api.quantity import Quantity
+
+    try:
+        size = Quantity(text).value()
+    except ObjectError as error:
+        raise ConfigError(f"--explain-memory: {error}") from None
+    if size < 0:
+        raise ConfigError(f"--explain-memory: must be a size, or 0 to keep nothing, got {text}")
+    return size
 
 
 def _enabled(text: str, features: frozenset[str]) -> tuple[str, ...]:

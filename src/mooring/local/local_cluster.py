@@ -20,6 +20,10 @@ from mooring.client.transports import make_transport
 from mooring.controllers.controlled_kinds import COMPOSITE_POD_GROUPS, POD_GROUPS, WORKLOADS
 from mooring.controllers.controller import Controller
 from mooring.controllers.controllers import GROUP_KINDS, KINDS, SCHEDULING_KINDS
+from mooring.explain.attempt_history import DEFAULT_MEMORY
+from mooring.explain.explainer import Explainer
+from mooring.explain.journal.journal_folder import JournalFolder
+from mooring.explain.journal.journal_limits import MAX_BYTES
 from mooring.kubelet.image_contents import ImageContents
 from mooring.local.custom_definitions import SETS, definitions, sets_for
 from mooring.local.local_scheduler import LocalScheduler, Plan
@@ -44,6 +48,11 @@ class LocalClusterSettings(msgspec.Struct, frozen=True):
     source: Connection | None = None
     #: The sets of custom resources to serve, in addition to those that its plugins need.
     custom_sets: tuple[str, ...] = ()
+    #: The folder of the scheduler's journal, and its most bytes; None writes none.
+    journal: str | None = None
+    journal_max_bytes: int = MAX_BYTES
+    #: Bytes for the records of scheduling attempts; 0 keeps none.
+    explain_memory: int = DEFAULT_MEMORY
     #: Which container images really run.
     images: ImageContents = msgspec.field(default_factory=ImageContents)
 
@@ -80,6 +89,10 @@ class LocalCluster:
     async def _start(self, parts: AsyncExitStack) -> None:
         settings, server, clock = self._settings, self.server, self._clock
         server.api.ready = False
+        journal = None
+        if settings.plan is not None and settings.journal is not None:
+            journal = JournalFolder(settings.journal, settings.journal_max_bytes)
+            parts.push_async_callback(journal.close)
         parts.push_async_callback(server.stop)
         await server.start()
         if settings.source is not None:
@@ -100,11 +113,18 @@ class LocalCluster:
         parts.push_async_callback(workers.close)
         await workers.start()
         if settings.plan is not None:
-            scheduler = self._scheduler = LocalScheduler(server.api, settings.plan, clock)
+            scheduler = self._scheduler = LocalScheduler(
+                server.api, settings.plan, clock, settings.explain_memory, journal
+            )
             parts.push_async_callback(scheduler.close)
             await scheduler.start()
         server.api.ready = True
         server.write_kubeconfig()
+
+    @property
+    def explainer(self) -> Explainer | None:
+        """Return what answers questions about pods; None without a scheduler."""
+        return None if self._scheduler is None else self._scheduler.explainer
 
     async def _copy(self, source: Connection) -> None:
         client = Client(make_transport(source, clock=self._clock), clock=self._clock)

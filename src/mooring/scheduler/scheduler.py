@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -30,7 +31,7 @@ from mooring.cycle.profile_handle import SharedState, make_profiles
 from mooring.cycle.scheduling_cycle import Cycle
 from mooring.framework.extender import Extender
 from mooring.framework.features import FeatureGates
-from mooring.framework.handle import ApiClient, EventWriter, HttpClient
+from mooring.framework.handle import ApiClient, EventWriter, HttpClient, Nominator
 from mooring.framework.listers import Lister
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.pod_groups import PodGroups, has_pod_groups
@@ -45,7 +46,8 @@ from mooring.queue.nominator import PodNominator
 from mooring.queue.order import queue_order
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
-from mooring.queue.scheduling_queue import DEFAULT_MAX_IN_UNSCHEDULABLE, SchedulingQueue
+from mooring.queue.scheduling_queue import SchedulingQueue
+from mooring.queue.unschedulable_timeouts import DEFAULT_MAX_IN_UNSCHEDULABLE
 from mooring.registry import Registry
 from mooring.scheduler.event_handlers import ClusterEvents, Informers, posting_handler
 from mooring.scheduler.failure import Failure
@@ -54,7 +56,10 @@ from mooring.scheduler.periodic_work import PeriodicWork
 from mooring.scheduler.plugin_tasks import PluginTasks, close_plugins
 from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
 from mooring.scheduler.schedule_one_pod_group import PodGroupAttempts
+from mooring.scheduler.tapped_clients import TappedClient, TappedHttpClient
+from mooring.scheduler.tapped_extender import TappedExtender
 from mooring.scheduler.tapped_informers import TappedInformers
+from mooring.scheduler.tapped_nominator import TappedNominator
 from mooring.scheduler.taps import SchedulingTap, make_taps
 
 log = logging.getLogger(__name__)
@@ -120,21 +125,32 @@ class Scheduler:
         self._taps = make_taps(taps, random)
         if self._taps is not None and self._taps.hears_changes:
             informers = TappedInformers(informers, self.inbox, self._taps)
+        #: What plugins reach servers with.
+        plugin_client, plugin_http = client, http
+        if self._taps is not None and self._taps.hears_answers:
+            extenders = [TappedExtender(extender, self._taps) for extender in extenders]
+            plugin_client = TappedClient(client, self._taps)
+            plugin_http = TappedHttpClient(http, self._taps)
         self._informers = informers
         self._events_of = events_of
         self._tasks = PluginTasks()
         self._periodic = PeriodicWork(clock)
         self._stopping = False
-        self._read_only = read_only
+        #: Whether the scheduler only follows a cluster: what plugins spawn is discarded.
+        self.read_only = read_only
+        #: Whether a plugin is only asked at the moment, for an explanation.
+        self._examining = False
         #: Whether the loop has begun: what the informers found first has been taken in.
         self._synced = False
         #: The pod whose cycle ended because the task of the loop was cancelled.
         self._interrupted: QueuedPodInfo | None = None
-        self._pods: Lister[Pod] = informers.informer(Pod).store
-        self.nominator = PodNominator(self.pod_infos, self._pods)
+        #: The latest version of every pod.
+        self.pods: Lister[Pod] = informers.informer(Pod).store
+        self.extenders = extenders
+        self.nominator = PodNominator(self.pod_infos, self.pods)
         self.status_writer = StatusWriter(client, clock, self._tasks.start)
         self.profiles = self._make_profiles(
-            config, registry, client, http, features, random, extenders
+            config, registry, plugin_client, plugin_http, features, random, extenders
         )
         self.cycle = Cycle(
             self.profiles,
@@ -144,6 +160,7 @@ class Scheduler:
             extenders=extenders,
             percentage_of_nodes_to_score=settings.percentage_of_nodes_to_score,
             random=random,
+            keep_raw=self._taps is not None,
         )
         first = next(iter(self.profiles.values()))
         self.queue = SchedulingQueue(
@@ -178,7 +195,7 @@ class Scheduler:
             binding=binding,
             events_of=events_of,
             status_writer=self.status_writer,
-            pods=self._pods,
+            pods=self.pods,
             clock=clock,
             metrics=metrics,
             taps=self._taps,
@@ -224,13 +241,16 @@ class Scheduler:
         random: AttemptRandom,
         extenders: Sequence[Extender],
     ) -> dict[str, Profile]:
+        nominator: Nominator = self.nominator
+        if self._taps is not None and self._taps.hears_nominations:
+            nominator = TappedNominator(self.nominator, self._taps)
         shared = SharedState(
             features=features,
             clock=self.clock,
             random=random,
             client=client,
             http=http,
-            nominator=self.nominator,
+            nominator=nominator,
             extenders=extenders,
             snapshot=self._snapshot,
             pod_infos=self.pod_infos,
@@ -239,7 +259,7 @@ class Scheduler:
             synced=lambda: self._synced,
             waiting_pods=self.on_the_way,
             activate=self._activate,
-            spawn=_discard if self._read_only else self._tasks.spawn,
+            spawn=self._spawn,
             every=self._periodic.add,
             pod_groups=self.pod_groups or PodGroups(),
             metrics=self.metrics,
@@ -252,7 +272,27 @@ class Scheduler:
     # Work beside the loop.
 
     def _activate(self, pods: Iterable[Pod]) -> None:
-        self.inbox.post(self.queue.activate, tuple(pods))
+        if not self._examining:
+            self.inbox.post(self.queue.activate, tuple(pods))
+
+    def _spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
+        if self.read_only or self._examining:
+            work.close()
+        else:
+            self._tasks.spawn(work, pod)
+
+    @contextmanager
+    def examining(self) -> Iterator[None]:
+        """Call plugins without effect: drop what they spawn or activate, restore the random source.
+
+        Only for the time between two cycles.
+        """
+        state, self._examining = self.random.state, True
+        try:
+            yield
+        finally:
+            self._examining = False
+            self.random.state = state
 
     # The loop.
 
@@ -395,8 +435,3 @@ class Scheduler:
             self.attempts.give_back(attempt, status)
         else:
             self.attempts.binding_failed(attempt, status)
-
-
-def _discard(work: Coroutine[Any, Any, None], pod: Pod) -> None:
-    """Drop a plugin's work without running it."""
-    work.close()

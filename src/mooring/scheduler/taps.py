@@ -53,6 +53,18 @@ class SchedulingTap(Protocol):
         """Take note that a pending pod has got a node, before the cache counts it there."""
         ...
 
+    def nominated(self, uid: str, node_name: str) -> None:
+        """Take note that a plugin has nominated a pod to a node; "" if it ended a nomination."""
+        ...
+
+    def forgot(self, uid: str) -> None:
+        """Take note that a pod that was deleted while it is being bound has lost its node.
+
+        `gave_back` follows when its binding cycle has ended. A pod that waits at Permit keeps its
+        node until then.
+        """
+        ...
+
     def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
         """Take note of an attempt for a pod group that begins now, with this random state."""
         ...
@@ -79,6 +91,22 @@ class SchedulingTap(Protocol):
 
     def decided(self, info: QueuedPodInfo, decision: Decision, start: float) -> None:
         """Take note of a scheduling cycle, right after it, before anything is assumed."""
+        ...
+
+    def extender_answered(
+        self, extender: str, verb: str, pod: Pod, answer: Any, error: str
+    ) -> None:
+        """Take note of an extender's answer in a scheduling cycle, or of why there is none.
+
+        `verb` is "filter", "prioritize" or "preempt"; `answer` is plain data (`tapped_extender`).
+        """
+        ...
+
+    def fetched(self, request: str, answer: Any, error: str) -> None:
+        """Take note of the answer to a request of a plugin, or of why there is none.
+
+        `answer` is an object of the API, a sequence of them, or an HttpAnswer (`tapped_clients`).
+        """
         ...
 
     def reserved(self, attempt: SchedulingAttempt) -> None:
@@ -111,6 +139,12 @@ class SilentTap:
     def assigning(self, pod: Pod, node_name: str) -> None:
         """Do nothing."""
 
+    def nominated(self, uid: str, node_name: str) -> None:
+        """Do nothing."""
+
+    def forgot(self, uid: str) -> None:
+        """Do nothing."""
+
     def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
         """Do nothing."""
 
@@ -128,6 +162,14 @@ class SilentTap:
         """Do nothing."""
 
     def decided(self, info: QueuedPodInfo, decision: Decision, start: float) -> None:
+        """Do nothing."""
+
+    def extender_answered(
+        self, extender: str, verb: str, pod: Pod, answer: Any, error: str
+    ) -> None:
+        """Do nothing."""
+
+    def fetched(self, request: str, answer: Any, error: str) -> None:
         """Do nothing."""
 
     def reserved(self, attempt: SchedulingAttempt) -> None:
@@ -149,10 +191,14 @@ class SilentTap:
 _CALLS = (
     "changed",
     "assigning",
+    "nominated",
+    "forgot",
     "group_begins",
     "group_ends",
     "deciding",
     "decided",
+    "extender_answered",
+    "fetched",
     "reserved",
     "permitted",
     "gave_back",
@@ -179,6 +225,16 @@ class Taps:
         """Return whether a tap wants to know of object changes."""
         return bool(self._methods["changed"])
 
+    @property
+    def hears_nominations(self) -> bool:
+        """Return whether a tap wants to know which pods plugins nominate."""
+        return bool(self._methods["nominated"])
+
+    @property
+    def hears_answers(self) -> bool:
+        """Return whether a tap wants to know of the answers of extenders and other servers."""
+        return bool(self._methods["extender_answered"] or self._methods["fetched"])
+
     def changed(self, kind: Any, old: Any, new: Any) -> None:
         """See SchedulingTap."""
         self._tell("changed", kind, old, new)
@@ -186,6 +242,14 @@ class Taps:
     def assigning(self, pod: Pod, node_name: str) -> None:
         """See SchedulingTap."""
         self._tell("assigning", pod, node_name)
+
+    def nominated(self, uid: str, node_name: str) -> None:
+        """See SchedulingTap."""
+        self._tell("nominated", uid, node_name)
+
+    def forgot(self, uid: str) -> None:
+        """See SchedulingTap."""
+        self._tell("forgot", uid)
 
     def group_begins(self, info: QueuedPodGroupInfo, start: float) -> None:
         """See SchedulingTap."""
@@ -204,6 +268,16 @@ class Taps:
     def decided(self, info: QueuedPodInfo, decision: Decision, start: float) -> None:
         """See SchedulingTap."""
         self._tell("decided", info, decision, start)
+
+    def extender_answered(
+        self, extender: str, verb: str, pod: Pod, answer: Any, error: str
+    ) -> None:
+        """See SchedulingTap."""
+        self._tell("extender_answered", extender, verb, pod, answer, error)
+
+    def fetched(self, request: str, answer: Any, error: str) -> None:
+        """See SchedulingTap."""
+        self._tell("fetched", request, answer, error)
 
     def reserved(self, attempt: SchedulingAttempt) -> None:
         """See SchedulingTap."""
