@@ -13,6 +13,7 @@ import yaml
 from mooring.cli.main import main
 from mooring.insight.page_server import listen
 from tests.local.clusters import running
+from tests.support.journals import record_two_pods
 from tests.support.local_up import MOORING, wait_logged
 from tests.support.processes import Process
 
@@ -37,6 +38,26 @@ async def test_it_prints_the_address_and_ends_by_a_signal(tmp_path: Path) -> Non
             assert await asyncio.to_thread(process.wait) == 0
         finally:
             await asyncio.to_thread(process.stop)
+
+
+async def test_a_journal_needs_no_cluster(tmp_path: Path) -> None:
+    await record_two_pods(tmp_path)
+    flags = ["ui", "--no-browser", "--journal", str(tmp_path / "journal")]
+    process = Process(MOORING, flags, tmp_path / "log")
+    try:
+        await asyncio.to_thread(wait_logged, process, "Ctrl-C ends it.")
+        line = process.log().splitlines()[0]
+        assert line == f"The page about {tmp_path / 'journal'}, by the recorded configuration:"
+        process.send(signal.SIGTERM)
+        assert await asyncio.to_thread(process.wait) == 0
+    finally:
+        await asyncio.to_thread(process.stop)
+
+
+def test_a_folder_without_a_journal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ui", "--journal", str(tmp_path)]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: {tmp_path} holds no journal ")
 
 
 @pytest.mark.parametrize("text", ["-1", "65536", "http"])

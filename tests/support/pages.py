@@ -16,21 +16,28 @@ from mooring.insight.following import following, reading_client
 from mooring.insight.page_access import LOOPBACK, PageAccess
 from mooring.insight.page_data import PageData
 from mooring.insight.page_files import load_page
+from mooring.insight.page_past import PagePast
 from mooring.insight.page_questions import PageQuestions
 from mooring.insight.page_server import PageServer, listen
 from mooring.insight.page_source import FollowedCluster
+from mooring.insight.replay.rules import recorded_rules
 from mooring.registry import default_registry
 
 RULES = "the default configuration"
 
 
-class ServedPage(msgspec.Struct):
-    """A page that is served."""
+class ServedPast(msgspec.Struct):
+    """A page that is served, about the past."""
 
     #: The address that the command prints, with the token.
     url: str
     #: The address without it.
     origin: str
+
+
+class ServedPage(ServedPast):
+    """A page that is served, about a cluster."""
+
     port: int
     access: PageAccess
     data: PageData
@@ -55,10 +62,26 @@ async def serving(
         ):
             data = PageData(FollowedCluster(running), rules=RULES, server=connection.server)
             questions = PageQuestions(running, config, registry, gates)
-            server = PageServer(data, questions, load_page(), access)
+            server = PageServer(data, load_page(), access, questions=questions)
             server.start(listener)
             try:
                 origin = f"http://{LOOPBACK}:{port}"
                 yield ServedPage(access.url, origin, port, access, data, questions)
             finally:
                 await server.stop()
+
+
+@asynccontextmanager
+async def serving_past(folder: Path) -> AsyncIterator[ServedPast]:
+    """Serve the page about the journal in a folder, at its end."""
+    past = PagePast(folder / "journal", recorded_rules)
+    with listen(0) as listener:
+        port = listener.getsockname()[1]
+        access = PageAccess(port)
+        server = PageServer(await past.move(past.end), load_page(), access, past=past)
+        server.start(listener)
+        try:
+            yield ServedPast(access.url, f"http://{LOOPBACK}:{port}")
+        finally:
+            await server.stop()
+            past.close()

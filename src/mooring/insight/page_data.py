@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ from mooring.framework.pod_info import PodInfo
 from mooring.insight.node_table import NodeTable
 from mooring.insight.page_source import PageSource
 from mooring.insight.pending_pods import PendingPodList
-from mooring.insight.seen_decisions import SeenDecision, SeenDecisions
+from mooring.insight.seen_decisions import SeenDecision
 
 #: Entries of one page of a list.
 PAGE_SIZE = 100
@@ -38,8 +39,17 @@ class LiveCursor(msgspec.Struct):
 class PageData:
     """The data of the page. Owned by the event loop of the scheduler."""
 
-    def __init__(self, source: PageSource, *, rules: str, server: str) -> None:
+    def __init__(
+        self,
+        source: PageSource,
+        *,
+        rules: str,
+        server: str,
+        past: Callable[[], dict[str, Any]] | None = None,
+    ) -> None:
+        """Show a source; `past` says which moment of a journal it is."""
         self._source = source
+        self._past = past
         self._scheduler = source.scheduler
         self._rules = rules
         self._server = server
@@ -48,16 +58,16 @@ class PageData:
         self._pods = source.pods
         self._pending = PendingPodList(self._pods)
         self.nodes = NodeTable(lambda: self._scheduler.cache.nodes)
-        self.decisions = SeenDecisions(self._scheduler.clock.now)
-        self._pods.add_handler(self.decisions.handler())
+        self.decisions = source.decisions
 
     # The whole cluster.
 
     def about(self) -> dict[str, Any]:
-        """Return what does not change: the cluster, the rules, and their profiles."""
+        """Return what does not change: the cluster, the rules, their profiles, the moment."""
         return {
             "server": self._server,
             "rules": self._rules,
+            "past": None if self._past is None else self._past(),
             "profiles": [
                 {
                     "name": profile.name,

@@ -8,12 +8,13 @@ from typing import Protocol
 from mooring.api import Node, Pod
 from mooring.informers.store import Store
 from mooring.insight.following import unread_kinds
+from mooring.insight.seen_decisions import SeenDecisions
 from mooring.scheduler.running_scheduler import RunningScheduler
 from mooring.scheduler.scheduler import Scheduler
 
 
 class PageSource(Protocol):
-    """A scheduler that only reads, and its pods."""
+    """A scheduler that only reads, with its pods and the decisions about them."""
 
     @property
     def scheduler(self) -> Scheduler:
@@ -23,6 +24,11 @@ class PageSource(Protocol):
     @property
     def pods(self) -> Store[Pod]:
         """Return all pods that have not finished."""
+        ...
+
+    @property
+    def decisions(self) -> SeenDecisions:
+        """Return the newest decisions."""
         ...
 
     @property
@@ -43,6 +49,8 @@ class FollowedCluster:
         self._running = running
         self.scheduler = running.scheduler
         self.pods: Store[Pod] = running.informers.informer(Pod).store
+        self.decisions = SeenDecisions(running.scheduler.clock.now)
+        self.pods.add_handler(self.decisions.handler())
 
     @property
     def failure(self) -> str:
