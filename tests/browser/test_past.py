@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ SLIDE = """(slider, time) => {
 
 
 async def test_the_slider_shows_other_moments(browser: Any, tmp_path: Path) -> None:
-    moments = await record_two_pods(tmp_path, huge=True)
+    moments = await asyncio.to_thread(record_two_pods, tmp_path, huge=True)
     async with serving_past(tmp_path) as page, visit(browser, page) as tab:
         assert await tab.get_by_role("link", name="What if").count() == 0
         placed = tab.get_by_text("Pods placed").locator("..")
@@ -48,7 +49,7 @@ async def test_the_slider_shows_other_moments(browser: Any, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_the_past_can_be_read(browser: Any, scheme: str, tmp_path: Path) -> None:
-    await record_two_pods(tmp_path)
+    await asyncio.to_thread(record_two_pods, tmp_path)
     options = {"color_scheme": scheme, "bypass_csp": True}
     async with serving_past(tmp_path) as page, visit(browser, page, **options) as tab:
         assert await serious_findings(tab) == []

@@ -41,7 +41,7 @@ async def test_it_prints_the_address_and_ends_by_a_signal(tmp_path: Path) -> Non
 
 
 async def test_a_journal_needs_no_cluster(tmp_path: Path) -> None:
-    await record_two_pods(tmp_path)
+    await asyncio.to_thread(record_two_pods, tmp_path)
     flags = ["ui", "--no-browser", "--journal", str(tmp_path / "journal")]
     process = Process(MOORING, flags, tmp_path / "log")
     try:
@@ -58,6 +58,19 @@ def test_a_folder_without_a_journal(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["ui", "--journal", str(tmp_path)]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"error: {tmp_path} holds no journal ")
+
+
+@pytest.mark.parametrize(
+    "flag", ["--kubeconfig=x", "--context=x", "--feature-gates=A=true", "--emulated-version=1.36"]
+)
+def test_a_journal_is_no_cluster(
+    flag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ui", "--journal", str(tmp_path), flag]) == 1
+    name = flag.partition("=")[0]
+    assert capsys.readouterr().err == (
+        f"error: {name} has no effect on a journal: leave out it or --journal\n"
+    )
 
 
 @pytest.mark.parametrize("text", ["-1", "65536", "http"])

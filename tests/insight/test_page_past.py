@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import aiohttp
@@ -15,7 +16,7 @@ from tests.support.pages import serving_past
 
 
 async def test_the_data_of_two_moments(tmp_path: Path) -> None:
-    moments = await record_two_pods(tmp_path)
+    moments = await asyncio.to_thread(record_two_pods, tmp_path)
     past = PagePast(tmp_path / "journal", rules_of)
     data = await past.move(moments.before)
     assert data.summary()["pods"] == 0
@@ -32,7 +33,7 @@ async def test_the_data_of_two_moments(tmp_path: Path) -> None:
 
 
 async def test_readers_get_all_of_another_moment(tmp_path: Path) -> None:
-    moments = await record_two_pods(tmp_path)
+    moments = await asyncio.to_thread(record_two_pods, tmp_path)
     jar = aiohttp.CookieJar(unsafe=True)
     async with (
         serving_past(tmp_path) as page,

@@ -1,51 +1,45 @@
-"""Journals of small local clusters."""
+"""Journals of a small cluster, for what shows its past."""
 
 from __future__ import annotations
 
-import asyncio
-import time
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from tests.apiserver.api_server import PODS, pod
-from tests.local.clusters import running
-
-HUGE = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "900"}}}]}
+from tests.explain.journal.journals import JournaledCluster, journaled, node, pod
 
 
 class Moments(msgspec.Struct, frozen=True):
-    """Moments of a journal, in seconds since the epoch."""
+    """Whole seconds since the epoch in which nothing happened."""
 
     before: float
     between: float
     after: float
 
 
-async def record_two_pods(folder: Path, *, huge: bool = False) -> Moments:
-    """Record a journal of two nodes and the pods "one" and "two"; return when nothing happened.
+def record_two_pods(folder: Path, *, huge: bool = False) -> Moments:
+    """Record two nodes and the pods "one", "two" and "last", seconds apart, in folder/journal.
 
     With `huge`, the second pod fits nowhere.
     """
 
-    async def rest() -> float:
-        """Return a moment after everything so far, in a second of its own."""
-        started = time.time()
-        while time.time() < started + 1.1:
-            await asyncio.sleep(0.05)
-        return float(int(time.time()))
+    async def rest(cluster: JournaledCluster) -> float:
+        await cluster.clock.sleep(3.0)
+        moment = float(int(cluster.clock.now()))
+        await cluster.clock.sleep(3.0)
+        return moment
 
-    def is_decided(found: Any) -> bool:
-        return bool(found["spec"].get("nodeName") or found["status"].get("conditions"))
+    async def play(cluster: JournaledCluster) -> list[float]:
+        await cluster.create(node("node-0"), node("node-1"))
+        cluster.running.scheduler.inbox.drain()
+        moments = [await rest(cluster)]
+        for name, cpu in (("one", "1"), ("two", "900" if huge else "1"), ("last", "1")):
+            await cluster.create(pod(name, cpu))
+            await cluster.schedule()
+            moments.append(await rest(cluster))
+        return moments
 
-    async with running(folder, nodes=2, journal=str(folder / "journal")) as cluster:
-        moments = [await rest()]
-        for name in ("one", "two"):
-            spec = {"spec": HUGE} if huge and name == "two" else {}
-            await cluster.post(PODS, {**pod(name), **spec})
-            await cluster.until(f"{PODS}/{name}", is_decided)
-            moments.append(await rest())
-        await cluster.post(PODS, pod("last"))
-        await cluster.until(f"{PODS}/last", is_decided)
-    return Moments(*moments)
+    target = folder / "journal"
+    target.mkdir()
+    before, between, after, _ = journaled(target, play)
+    return Moments(before, between, after)

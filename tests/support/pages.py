@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from mooring.cli.main import main
 from mooring.client.kubeconfig import load_kubeconfig
 from mooring.config import default_config
 from mooring.framework.features import FeatureGates
@@ -24,6 +29,19 @@ from mooring.insight.replay.rules import recorded_rules
 from mooring.registry import default_registry
 
 RULES = "the default configuration"
+#: A file that says the same: a command that is given rules asks by them, whoever leads.
+CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+
+def explained_by_command(name: str, folder: Path) -> dict[str, Any]:
+    """Return what `mooring explain -o json` prints about a pod, apart from whose rules it names."""
+    config = folder / "default-config.yaml"
+    config.write_text(CONFIG)
+    flags = ["explain", name, "-o", "json", "--config", str(config)]
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert main([*flags, "--kubeconfig", str(folder / "kubeconfig")]) == 0
+    found: dict[str, Any] = json.loads(printed.getvalue())
+    return {key: value for key, value in found.items() if key not in ("rules", "noLeader")}
 
 
 class ServedPast(msgspec.Struct):

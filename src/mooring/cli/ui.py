@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mooring.cli.rule_flags import add_rule_flags, read_rules
-from mooring.errors import MooringError
+from mooring.errors import ConfigError, MooringError
 
 if TYPE_CHECKING:
     from mooring.client.client import Client
@@ -99,6 +99,14 @@ async def _serve_cluster(args: argparse.Namespace, listener: socket.socket) -> N
         await _serve_page(args, listener, data, source.unread, questions=questions)
 
 
+def _check_journal_flags(args: argparse.Namespace) -> None:
+    """Raise ConfigError if a flag is about a cluster, or about what a journal has itself."""
+    for flag in ("kubeconfig", "context", "feature_gates", "emulated_version"):
+        if getattr(args, flag):
+            name = flag.replace("_", "-")
+            raise ConfigError(f"--{name} has no effect on a journal: leave out it or --journal")
+
+
 async def _serve_journal(args: argparse.Namespace, listener: socket.socket) -> None:
     from mooring.explain.journal.entries import SegmentHead
     from mooring.insight.page_past import PagePast
@@ -109,6 +117,7 @@ async def _serve_journal(args: argparse.Namespace, listener: socket.socket) -> N
             return recorded_rules(head, args.plugins)
         return other_rules(head, args.config, args.plugin, args.plugins)
 
+    _check_journal_flags(args)
     past = PagePast(args.journal, rules_of)
     try:
         await _serve_page(args, listener, await past.move(past.end), (), past=past)
@@ -131,6 +140,8 @@ async def _serve_page(
     access = PageAccess(listener.getsockname()[1])
     server = PageServer(data, load_page(), access, **more)
     server.start(listener)
+    # Before the address is printed: the user may end it at once.
+    ended = _ended_by_signal()
     try:
         about = data.about()
         print(f"The page about {about['server']}, by {about['rules']}:\n  {access.url}")
@@ -139,7 +150,7 @@ async def _serve_page(
         print("Ctrl-C ends it.", flush=True)
         if not args.no_browser:
             await asyncio.to_thread(webbrowser.open, access.url)
-        await _wait()
+        await ended.wait()
     finally:
         await server.stop()
 
@@ -155,11 +166,11 @@ async def _check(client: Client) -> None:
         raise MooringError(f"nodes cannot be read: {error}") from None
 
 
-async def _wait() -> None:
-    """Wait for SIGINT or SIGTERM."""
+def _ended_by_signal() -> asyncio.Event:
+    """Return an event that SIGINT and SIGTERM set."""
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     # Signals can be handled in the main thread only.
     with contextlib.suppress(RuntimeError, ValueError):
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, ended.set)
-    await ended.wait()
+    return ended

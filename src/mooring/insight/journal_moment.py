@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from mooring.api import Pod
-from mooring.errors import JournalError
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.journal.entries import (
     AttemptEnds,
     Bound,
     Change,
+    CheckpointEnds,
     Entry,
     Forgot,
     GaveBack,
@@ -88,14 +88,24 @@ def read_moment_of(folder: Folder, time: float, rules_of: RulesOf) -> JournalMom
     """
     building = _Building(rules_of)
     try:
-        for step in recorded_steps(read_journal(folder, since=time, until=time)):
+        for step in recorded_steps(_up_to(read_journal(folder, since=time), time)):
             building.take(step)
-        if building.engine is None:
-            raise JournalError(f"{folder} holds nothing of that time")
     except BaseException:
         building.close()
         raise
+    assert building.engine is not None, "a journal begins with a head"
     return JournalMoment(building.engine, building.decisions)
+
+
+def _up_to(entries: Iterable[Entry], time: float) -> Iterator[Entry]:
+    """Yield the entries up to a time, and all of a checkpoint, which took a while to write."""
+    is_whole = False
+    for entry in entries:
+        if is_whole and entry.time > time:
+            return
+        if isinstance(entry, SegmentHead | CheckpointEnds):
+            is_whole = isinstance(entry, CheckpointEnds)
+        yield entry
 
 
 class _Building:
