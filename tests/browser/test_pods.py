@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from mooring import Plugin, Status
-from mooring.cli.main import main
 from tests.apiserver.api_server import PODS, pod
 from tests.browser.test_nodes import NODES, asking
 from tests.browser.visits import texts, visit
 from tests.local.clusters import manifests, plan, running
-from tests.support.pages import serving
+from tests.support.pages import explained_by_command, serving
 
 MARKUP = "<img src=x onerror=\"document.title='hit'\"><b id=planted>bold</b>"
 
 
-def explained(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    """Return what `mooring explain -o json` prints."""
-    flags = ["explain", name, "-o", "json", "--kubeconfig", str(folder / "kubeconfig")]
-    assert main(flags) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
-
-
-async def test_the_matrices_are_those_of_the_command(
-    browser: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_the_matrices_are_those_of_the_command(browser: Any, tmp_path: Path) -> None:
     async with running(tmp_path, nodes=0, objects=manifests(NODES)) as cluster:
         await cluster.post(PODS, asking("there", "1", nodeName="red"))
         await cluster.post(PODS, asking("web", "1"))
         await cluster.until(f"{PODS}/web", lambda found: found["spec"].get("nodeName"))
-        found = await asyncio.to_thread(explained, "web", tmp_path, capsys)
+        found = await asyncio.to_thread(explained_by_command, "web", tmp_path)
         async with serving(tmp_path) as page, visit(browser, page) as tab:
             await tab.goto(f"{page.origin}/#/pod/default/web")
             await tab.locator("#scores").wait_for()

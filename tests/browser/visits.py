@@ -6,14 +6,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.support.pages import ServedPage
+from axe_playwright_python.async_playwright import Axe
+
+from tests.support.pages import ServedPast
 
 #: Milliseconds that a browser waits for what must come.
 PATIENCE = 20_000
 
 
 @asynccontextmanager
-async def visit(browser: Any, page: ServedPage, **options: Any) -> AsyncIterator[Any]:
+async def visit(browser: Any, page: ServedPast, **options: Any) -> AsyncIterator[Any]:
     """Open the page by the printed address; fail if it has errors or asks another server."""
     context = await browser.new_context(viewport={"width": 1280, "height": 900}, **options)
     context.set_default_timeout(PATIENCE)
@@ -49,3 +51,16 @@ async def texts(tab: Any, selector: str) -> list[list[str]]:
         "rows => rows.map(row => [...row.children].map(cell => cell.innerText.trim()))",
     )
     return rows
+
+
+async def serious_findings(tab: Any) -> list[tuple[str, str]]:
+    """Return what axe finds serious or critical: the rule, and an element that breaks it.
+
+    The page must be visited with `bypass_csp`: the policy would refuse axe's script.
+    """
+    results = await Axe().run(tab)
+    return [
+        (one["id"], one["nodes"][0]["html"])
+        for one in results.response["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]

@@ -13,6 +13,7 @@ import yaml
 from mooring.cli.main import main
 from mooring.insight.page_server import listen
 from tests.local.clusters import running
+from tests.support.journals import record_two_pods
 from tests.support.local_up import MOORING, wait_logged
 from tests.support.processes import Process
 
@@ -37,6 +38,39 @@ async def test_it_prints_the_address_and_ends_by_a_signal(tmp_path: Path) -> Non
             assert await asyncio.to_thread(process.wait) == 0
         finally:
             await asyncio.to_thread(process.stop)
+
+
+async def test_a_journal_needs_no_cluster(tmp_path: Path) -> None:
+    await asyncio.to_thread(record_two_pods, tmp_path)
+    flags = ["ui", "--no-browser", "--journal", str(tmp_path / "journal")]
+    process = Process(MOORING, flags, tmp_path / "log")
+    try:
+        await asyncio.to_thread(wait_logged, process, "Ctrl-C ends it.")
+        line = process.log().splitlines()[0]
+        assert line == f"The page about {tmp_path / 'journal'}, by the recorded configuration:"
+        process.send(signal.SIGTERM)
+        assert await asyncio.to_thread(process.wait) == 0
+    finally:
+        await asyncio.to_thread(process.stop)
+
+
+def test_a_folder_without_a_journal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ui", "--journal", str(tmp_path)]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: {tmp_path} holds no journal ")
+
+
+@pytest.mark.parametrize(
+    "flag", ["--kubeconfig=x", "--context=x", "--feature-gates=A=true", "--emulated-version=1.36"]
+)
+def test_a_journal_is_no_cluster(
+    flag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ui", "--journal", str(tmp_path), flag]) == 1
+    name = flag.partition("=")[0]
+    assert capsys.readouterr().err == (
+        f"error: {name} has no effect on a journal: leave out it or --journal\n"
+    )
 
 
 @pytest.mark.parametrize("text", ["-1", "65536", "http"])
@@ -72,4 +106,16 @@ async def test_missing_rights_are_one_line(
         flags = ["ui", "--no-browser", "--kubeconfig", str(file)]
         assert await asyncio.to_thread(main, flags) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert " cannot be read: " in line
+    assert line.startswith("error: nodes cannot be read: ")
+    assert 'cannot list resource "nodes"' in line
+
+
+async def test_an_unreachable_cluster_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with running(tmp_path, nodes=0):
+        pass
+    flags = ["ui", "--no-browser", "--kubeconfig", str(tmp_path / "kubeconfig")]
+    assert await asyncio.to_thread(main, flags) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: nodes cannot be read: ")

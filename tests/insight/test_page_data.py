@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from mooring.cli.main import main
 from mooring.errors import ObjectError
 from mooring.insight.page_data import LiveCursor, PageData
 from tests.apiserver.api_server import PODS, pod
 from tests.local.clusters import Reader, running
-from tests.support.pages import serving
+from tests.support.pages import explained_by_command, serving
 
 HUGE = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "900"}}}]}
 
@@ -74,17 +73,14 @@ async def test_a_search_finds_nodes_and_pods(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["huge", "web"])
-async def test_an_explanation_is_that_of_the_command(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_an_explanation_is_that_of_the_command(name: str, tmp_path: Path) -> None:
     async with running(tmp_path, nodes=2) as cluster:
         await two_pods(cluster)
         async with serving(tmp_path) as page:
             await until(page.data, lambda one: one["pods"] == 1 and one["pending"] == 1)
             found = await page.data.explain("default", name)
-            flags = ["explain", name, "-o", "json", "--kubeconfig", str(tmp_path / "kubeconfig")]
-            assert await asyncio.to_thread(main, flags) == 0
-            printed = json.loads(capsys.readouterr().out)
+            assert found.pop("rules") == "the default configuration"
+            printed = await asyncio.to_thread(explained_by_command, name, tmp_path)
             assert _certain(json.loads(json.dumps(found))) == _certain(printed)
             with pytest.raises(ObjectError, match='there is no pod "nope" in namespace default'):
                 await page.data.explain("default", "nope")

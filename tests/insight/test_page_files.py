@@ -8,10 +8,14 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import mooring.insight
+from mooring.insight.node_table import NodeTable
 from mooring.insight.page_files import load_page
+from mooring.testing.builders import make_node, make_pod
+from tests.explain.runs import make_scheduler
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = Path(mooring.insight.__file__).with_name("page")
@@ -44,7 +48,15 @@ def test_only_the_page_is_served() -> None:
 
 def test_the_page_is_small() -> None:
     files = load_page()
-    assert sum(len(file.packed) for file in files.values()) < MOST_TRANSFER
+    objects = [
+        make_node(f"node-{i}", zone=f"zone-{i % 3}", cpu=str(4 + i % 7), rack=f"rack-{i % 50}")
+        for i in range(5000)
+    ]
+    objects += [make_pod(f"pod-{i}", node=f"node-{i * 7 % 5000}", cpu="1") for i in range(5000)]
+    cluster = make_scheduler(objects).cluster
+    nodes = gzip.compress(msgspec.json.encode(NodeTable(lambda: cluster.cache.nodes).whole()), 5)
+    page = sum(len(file.packed) for file in files.values())
+    assert page + len(nodes) < MOST_TRANSFER
     own = [file.size for path, file in files.items() if re.fullmatch(r"/\w+\.js", path)]
     assert 0 < sum(own) < MOST_SCRIPT
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from mooring.cli.main import main
 from mooring.client.kubeconfig import load_kubeconfig
 from mooring.config import default_config
 from mooring.framework.features import FeatureGates
@@ -16,20 +21,41 @@ from mooring.insight.following import following, reading_client
 from mooring.insight.page_access import LOOPBACK, PageAccess
 from mooring.insight.page_data import PageData
 from mooring.insight.page_files import load_page
+from mooring.insight.page_past import PagePast
 from mooring.insight.page_questions import PageQuestions
 from mooring.insight.page_server import PageServer, listen
+from mooring.insight.page_source import FollowedCluster
+from mooring.insight.replay.rules import recorded_rules
 from mooring.registry import default_registry
 
 RULES = "the default configuration"
+#: A file that says the same: a command that is given rules asks by them, whoever leads.
+CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
 
-class ServedPage(msgspec.Struct):
-    """A page that is served."""
+def explained_by_command(name: str, folder: Path) -> dict[str, Any]:
+    """Return what `mooring explain -o json` prints about a pod, apart from whose rules it names."""
+    config = folder / "default-config.yaml"
+    config.write_text(CONFIG)
+    flags = ["explain", name, "-o", "json", "--config", str(config)]
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert main([*flags, "--kubeconfig", str(folder / "kubeconfig")]) == 0
+    found: dict[str, Any] = json.loads(printed.getvalue())
+    return {key: value for key, value in found.items() if key not in ("rules", "noLeader")}
+
+
+class ServedPast(msgspec.Struct):
+    """A page that is served, about the past."""
 
     #: The address that the command prints, with the token.
     url: str
     #: The address without it.
     origin: str
+
+
+class ServedPage(ServedPast):
+    """A page that is served, about a cluster."""
+
     port: int
     access: PageAccess
     data: PageData
@@ -52,12 +78,28 @@ async def serving(
             reading_client(connection, "test") as client,
             following(config, client, registry, gates) as running,
         ):
-            data = PageData(running, rules=RULES, server=connection.server)
+            data = PageData(FollowedCluster(running), rules=RULES, server=connection.server)
             questions = PageQuestions(running, config, registry, gates)
-            server = PageServer(data, questions, load_page(), access)
+            server = PageServer(data, load_page(), access, questions=questions)
             server.start(listener)
             try:
                 origin = f"http://{LOOPBACK}:{port}"
                 yield ServedPage(access.url, origin, port, access, data, questions)
             finally:
                 await server.stop()
+
+
+@asynccontextmanager
+async def serving_past(folder: Path) -> AsyncIterator[ServedPast]:
+    """Serve the page about the journal in a folder, at its end."""
+    past = PagePast(folder / "journal", recorded_rules)
+    with listen(0) as listener:
+        port = listener.getsockname()[1]
+        access = PageAccess(port)
+        server = PageServer(await past.move(past.end), load_page(), access, past=past)
+        server.start(listener)
+        try:
+            yield ServedPast(access.url, f"http://{LOOPBACK}:{port}")
+        finally:
+            await server.stop()
+            past.close()

@@ -7,9 +7,17 @@ import asyncio
 import contextlib
 import logging
 import signal
+import socket
 import webbrowser
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mooring.cli.rule_flags import add_rule_flags, read_rules
+from mooring.errors import ConfigError, MooringError
+
+if TYPE_CHECKING:
+    from mooring.client.client import Client
+    from mooring.insight.page_data import PageData
 
 USER_AGENT = "mooring-ui"
 
@@ -36,6 +44,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--port", type=_port, default=0, help="the port on 127.0.0.1; by default a free one"
     )
     parser.add_argument(
+        "--journal",
+        metavar="DIR",
+        help="show the past from the folder that was given to --journal, and no cluster",
+    )
+    parser.add_argument(
         "--no-browser", action="store_true", help="print the address without opening a browser"
     )
     parser.set_defaults(run=_run)
@@ -56,44 +69,108 @@ def _run(args: argparse.Namespace) -> int:
 
 
 async def _serve(args: argparse.Namespace) -> None:
+    from mooring.insight.page_server import listen
+
+    with listen(args.port) as listener:
+        if args.journal is None:
+            await _serve_cluster(args, listener)
+        else:
+            await _serve_journal(args, listener)
+
+
+async def _serve_cluster(args: argparse.Namespace, listener: socket.socket) -> None:
     from mooring.client.kubeconfig import load_kubeconfig
-    from mooring.insight.following import following, reading_client, unread_kinds
-    from mooring.insight.page_access import PageAccess
+    from mooring.insight.following import following, reading_client
     from mooring.insight.page_data import PageData
-    from mooring.insight.page_files import load_page
     from mooring.insight.page_questions import PageQuestions
-    from mooring.insight.page_server import PageServer, listen
+    from mooring.insight.page_source import FollowedCluster
 
     rules = read_rules(args)
     connection = load_kubeconfig(args.kubeconfig, context=args.context)
-    files = load_page()
-    with listen(args.port) as listener:
-        access = PageAccess(listener.getsockname()[1])
-        async with (
-            reading_client(connection, USER_AGENT) as client,
-            following(rules.config, client, rules.registry, rules.gates) as running,
-        ):
-            data = PageData(running, rules=rules.text, server=connection.server)
-            questions = PageQuestions(running, rules.config, rules.registry, rules.gates)
-            server = PageServer(data, questions, files, access)
-            server.start(listener)
-            try:
-                print(f"The page about {connection.server}, by {rules.text}:\n  {access.url}")
-                if unread := ", ".join(unread_kinds(running)):
-                    print(f"  could not be read, and count as if there were none: {unread}")
-                print("Ctrl-C ends it.", flush=True)
-                if not args.no_browser:
-                    await asyncio.to_thread(webbrowser.open, access.url)
-                await _wait()
-            finally:
-                await server.stop()
+    async with contextlib.AsyncExitStack() as stack:
+        client = await stack.enter_async_context(reading_client(connection, USER_AGENT))
+        await _check(client)
+        running = await stack.enter_async_context(
+            following(rules.config, client, rules.registry, rules.gates)
+        )
+        source = FollowedCluster(running)
+        data = PageData(source, rules=rules.text, server=connection.server)
+        questions = PageQuestions(running, rules.config, rules.registry, rules.gates)
+        await _serve_page(args, listener, data, source.unread, questions=questions)
 
 
-async def _wait() -> None:
-    """Wait for SIGINT or SIGTERM."""
+def _check_journal_flags(args: argparse.Namespace) -> None:
+    """Raise ConfigError if a flag is about a cluster, or about what a journal has itself."""
+    for flag in ("kubeconfig", "context", "feature_gates", "emulated_version"):
+        if getattr(args, flag):
+            name = flag.replace("_", "-")
+            raise ConfigError(f"--{name} has no effect on a journal: leave out it or --journal")
+
+
+async def _serve_journal(args: argparse.Namespace, listener: socket.socket) -> None:
+    from mooring.explain.journal.entries import SegmentHead
+    from mooring.insight.page_past import PagePast
+    from mooring.insight.replay.rules import ReplayRules, other_rules, recorded_rules
+
+    def rules_of(head: SegmentHead) -> ReplayRules:
+        if args.config is None and not args.plugin:
+            return recorded_rules(head, args.plugins)
+        return other_rules(head, args.config, args.plugin, args.plugins)
+
+    _check_journal_flags(args)
+    past = PagePast(args.journal, rules_of)
+    try:
+        await _serve_page(args, listener, await past.move(past.end), (), past=past)
+    finally:
+        past.close()
+
+
+async def _serve_page(
+    args: argparse.Namespace,
+    listener: socket.socket,
+    data: PageData,
+    unread: Sequence[str],
+    **more: Any,
+) -> None:
+    """Serve the page until a signal comes; `more` says what can be asked."""
+    from mooring.insight.page_access import PageAccess
+    from mooring.insight.page_files import load_page
+    from mooring.insight.page_server import PageServer
+
+    access = PageAccess(listener.getsockname()[1])
+    server = PageServer(data, load_page(), access, **more)
+    server.start(listener)
+    # Before the address is printed: the user may end it at once.
+    ended = _ended_by_signal()
+    try:
+        about = data.about()
+        print(f"The page about {about['server']}, by {about['rules']}:\n  {access.url}")
+        if unread:
+            print(f"  could not be read, and count as if there were none: {', '.join(unread)}")
+        print("Ctrl-C ends it.", flush=True)
+        if not args.no_browser:
+            await asyncio.to_thread(webbrowser.open, access.url)
+        await ended.wait()
+    finally:
+        await server.stop()
+
+
+async def _check(client: Client) -> None:
+    """Raise MooringError at once if the cluster does not answer, or not about nodes.
+
+    Informers would try again and again: a cluster that they follow may come back.
+    """
+    try:
+        await client.request("GET", "/api/v1/nodes?limit=1", retries=0)
+    except MooringError as error:
+        raise MooringError(f"nodes cannot be read: {error}") from None
+
+
+def _ended_by_signal() -> asyncio.Event:
+    """Return an event that SIGINT and SIGTERM set."""
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     # Signals can be handled in the main thread only.
     with contextlib.suppress(RuntimeError, ValueError):
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, ended.set)
-    await ended.wait()
+    return ended

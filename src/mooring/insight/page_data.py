@@ -1,23 +1,22 @@
-"""What the page shows, as plain data: all of it is read from a scheduler that only follows."""
+"""What the page shows, as plain data: all of it is read from a scheduler that only reads."""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from mooring.api import Node, Pod
 from mooring.errors import ObjectError
 from mooring.explain.data import answer_data
 from mooring.explain.live_examination import examine_now
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.pod_info import PodInfo
-from mooring.insight.following import unread_kinds
 from mooring.insight.node_table import NodeTable
+from mooring.insight.page_source import PageSource
 from mooring.insight.pending_pods import PendingPodList
-from mooring.insight.seen_decisions import SeenDecision, SeenDecisions
-from mooring.scheduler.running_scheduler import RunningScheduler
+from mooring.insight.seen_decisions import SeenDecision
 
 #: Entries of one page of a list.
 PAGE_SIZE = 100
@@ -40,26 +39,35 @@ class LiveCursor(msgspec.Struct):
 class PageData:
     """The data of the page. Owned by the event loop of the scheduler."""
 
-    def __init__(self, running: RunningScheduler, *, rules: str, server: str) -> None:
-        self._running = running
-        self._scheduler = running.scheduler
+    def __init__(
+        self,
+        source: PageSource,
+        *,
+        rules: str,
+        server: str,
+        past: Callable[[], dict[str, Any]] | None = None,
+    ) -> None:
+        """Show a source; `past` says which moment of a journal it is."""
+        self._source = source
+        self._past = past
+        self._scheduler = source.scheduler
         self._rules = rules
         self._server = server
         #: Numbers of another process mean nothing here.
         self._epoch = secrets.token_hex(4)
-        self._pods = running.informers.informer(Pod).store
+        self._pods = source.pods
         self._pending = PendingPodList(self._pods)
         self.nodes = NodeTable(lambda: self._scheduler.cache.nodes)
-        self.decisions = SeenDecisions(self._scheduler.clock.now)
-        self._pods.add_handler(self.decisions.handler())
+        self.decisions = source.decisions
 
     # The whole cluster.
 
     def about(self) -> dict[str, Any]:
-        """Return what does not change: the cluster, the rules, and their profiles."""
+        """Return what does not change: the cluster, the rules, their profiles, the moment."""
         return {
             "server": self._server,
             "rules": self._rules,
+            "past": None if self._past is None else self._past(),
             "profiles": [
                 {
                     "name": profile.name,
@@ -71,17 +79,12 @@ class PageData:
 
     def summary(self) -> dict[str, Any]:
         """Return the state of the whole cluster in a few numbers."""
-        failures = [
-            str(informer.failure)
-            for kind in (Node, Pod)
-            if (informer := self._running.informers.informer(kind)).failure is not None
-        ]
         return {
             "nodes": len(self._scheduler.cache.nodes),
             "pods": len(self._scheduler.cache.pods),
             "pending": len(self._pending),
-            "failure": failures[0] if failures else "",
-            "unread": unread_kinds(self._running),
+            "failure": self._source.failure,
+            "unread": self._source.unread,
         }
 
     # Nodes and pods.
@@ -123,7 +126,7 @@ class PageData:
         return answer_data(
             found,
             rules=self._rules,
-            unread=unread_kinds(self._running),
+            unread=self._source.unread,
             current=pod.spec.node_name,
         )
 

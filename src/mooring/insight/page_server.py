@@ -9,6 +9,7 @@ import os
 import re
 import socket
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
@@ -21,6 +22,7 @@ from mooring.insight import page_access
 from mooring.insight.page_access import LOOPBACK, PARAMETER, PageAccess
 from mooring.insight.page_data import PageData
 from mooring.insight.page_files import PageFile
+from mooring.insight.page_past import MomentQuestion, PagePast
 from mooring.insight.page_questions import PageQuestions, WhatIfQuestion
 from mooring.serve.http_server import BodyError, HttpServer, read_body
 
@@ -71,12 +73,14 @@ class PageServer:
     def __init__(
         self,
         data: PageData,
-        questions: PageQuestions,
         files: Mapping[str, PageFile],
         access: PageAccess,
+        *,
+        questions: PageQuestions | None = None,
+        past: PagePast | None = None,
     ) -> None:
+        """Serve data, and what can be asked about them: changes of now, or moments of the past."""
         self._data = data
-        self._questions = questions
         self._files = files
         self._access = access
         self._server: HttpServer | None = None
@@ -91,8 +95,11 @@ class PageServer:
             ("GET", "/api/decisions"): self._decisions,
             ("GET", "/api/search"): self._search,
             ("GET", "/api/explain"): self._explain,
-            ("POST", "/api/what-if"): self._what_if,
         }
+        if questions is not None:
+            self._routes["POST", "/api/what-if"] = partial(self._what_if, questions)
+        if past is not None:
+            self._routes["POST", "/api/moment"] = partial(self._move, past)
 
     def start(self, listener: socket.socket) -> None:
         """Accept connections."""
@@ -171,11 +178,21 @@ class PageServer:
         async with self._working:
             return await self._data.explain(_query(request, "namespace"), _query(request, "name"))
 
-    async def _what_if(self, request: web.BaseRequest) -> Any:
+    async def _move(self, past: PagePast, request: web.BaseRequest) -> Any:
+        question = await _body(request, MomentQuestion)
+        try:
+            # Nothing may be examined meanwhile: the moment before is closed.
+            async with self._working:
+                self._data = await past.move(question.time)
+        except MooringError as error:
+            raise PageError(400, str(error)) from None
+        return self._data.about()
+
+    async def _what_if(self, questions: PageQuestions, request: web.BaseRequest) -> Any:
         question = await _body(request, WhatIfQuestion)
         try:
             async with self._working:
-                return await self._questions.ask(question)
+                return await questions.ask(question)
         except MooringError as error:
             raise PageError(400, str(error)) from None
 
@@ -204,14 +221,17 @@ class PageServer:
 
         Nothing is kept for a reader but its cursor: it gets what is new when it reads again.
         """
-        cursor, idle = self._data.cursor(mark), 0.0
+        data, idle = self._data, 0.0
+        cursor = data.cursor(mark)
         while True:
-            message = self._data.changes(cursor)
+            if data is not self._data:
+                # Another moment is shown: all of it is new.
+                data = self._data
+                cursor = data.cursor("")
+            message = data.changes(cursor)
             if message is not None:
                 text = msgspec.json.encode(message)
-                await response.write(
-                    b"id: %s\ndata: %s\n\n" % (self._data.mark(cursor).encode(), text)
-                )
+                await response.write(b"id: %s\ndata: %s\n\n" % (data.mark(cursor).encode(), text))
                 idle = 0.0
             elif idle >= HEARTBEAT:
                 await response.write(b":\n\n")

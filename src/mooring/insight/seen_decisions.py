@@ -28,7 +28,7 @@ class SeenDecision(msgspec.Struct, frozen=True):
     time: float
     namespace: str
     name: str
-    #: "bound", "unschedulable" or "gated".
+    #: "bound", "unschedulable", "gated" or "error".
     outcome: str
     scheduler: str
     node: str = ""
@@ -57,26 +57,39 @@ class SeenDecisions:
         if old.metadata.uid != new.metadata.uid or old.spec.node_name:
             return
         if new.spec.node_name:
-            self._add(new, BOUND)
+            self._add_pod(new, BOUND)
             return
         condition = _scheduled(new.status.conditions)
         outcome = None if condition is None else _OUTCOMES.get(condition.reason)
         if condition is not None and outcome and condition != _scheduled(old.status.conditions):
-            self._add(new, outcome, condition.message)
+            self._add_pod(new, outcome, condition.message)
 
-    def _add(self, pod: Pod, outcome: str, message: str = "") -> None:
+    def _add_pod(self, pod: Pod, outcome: str, message: str = "") -> None:
+        meta, spec = pod.metadata, pod.spec
+        self.add(
+            self._now(),
+            meta.namespace,
+            meta.name,
+            outcome,
+            spec.scheduler_name,
+            spec.node_name,
+            message,
+        )
+
+    def add(
+        self,
+        time: float,
+        namespace: str,
+        name: str,
+        outcome: str,
+        scheduler: str,
+        node: str = "",
+        message: str = "",
+    ) -> None:
+        """Add a decision, which is the newest one."""
         self.last += 1
         self._kept.append(
-            SeenDecision(
-                self.last,
-                self._now(),
-                pod.metadata.namespace,
-                pod.metadata.name,
-                outcome,
-                pod.spec.scheduler_name,
-                pod.spec.node_name,
-                message,
-            )
+            SeenDecision(self.last, time, namespace, name, outcome, scheduler, node, message)
         )
 
 

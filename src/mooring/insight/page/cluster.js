@@ -1,5 +1,5 @@
 // The state of the cluster as the server has told it, kept up to date by its events.
-import { get } from "./requests.js";
+import { get, post } from "./requests.js";
 
 const MOST_DECISIONS = 500;
 const RETRY = 2000;
@@ -82,6 +82,15 @@ class Cluster {
     this.isLive = false;
     this.failure = message;
     this.tell();
+  }
+
+  /** Show another moment of the past. */
+  async moveTo(time) {
+    this.about = await post("/api/moment", { time });
+    this.decisions = await get("/api/decisions");
+    this.newestGeneration = -1;
+    this.lastRead = -READ_AGAIN;
+    await this.readNodes();
   }
 
   take(message) {

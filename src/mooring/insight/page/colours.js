@@ -1,7 +1,8 @@
 // The scale of the heat map: one direction in lightness, so it reads without seeing hues.
 
-// ColorBrewer's YlGnBu, which is safe for the common kinds of colour blindness.
-const STEPS = ["#ffffd9", "#edf8b1", "#c7e9b4", "#7fcdbb", "#41b6c4", "#1d91c0", "#225ea8", "#253494", "#081d58"];
+// ColorBrewer's YlGnBu, which is safe for the common kinds of colour blindness, without its palest
+// step, which a light page would swallow.
+const STEPS = ["#edf8b1", "#c7e9b4", "#7fcdbb", "#41b6c4", "#1d91c0", "#225ea8", "#253494", "#081d58"];
 const LIGHT = STEPS;
 const DARK = [...STEPS].reverse();
 

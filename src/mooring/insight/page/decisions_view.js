@@ -3,8 +3,8 @@ import { Component, html } from "./html.js";
 import { NodeLink, PodLink } from "./links.js";
 import { clock, count } from "./format.js";
 
-const MOST_SHOWN = 100;
-const TONES = { bound: "good", unschedulable: "warn", gated: "quiet" };
+const MOST_SHOWN = 50;
+const TONES = { bound: "good", unschedulable: "warn", gated: "quiet", error: "bad" };
 
 export class DecisionsView extends Component {
   state = { held: null, filter: "" };
@@ -30,7 +30,7 @@ export class DecisionsView extends Component {
           ${held ? "Continue" : "Pause"}
         </button>
       </form>
-      ${!shown.length && html`<p class="empty">No decision was seen since this page's server started.</p>`}
+      ${!shown.length && html`<p class="empty">${cluster.about.past ? "The journal holds no decision of this time." : "No decision was seen since mooring ui started."}</p>`}
       ${shown.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Decisions">
         <table id="decisions">
           <caption class="hidden">The newest of ${count(wanted.length, "decision")}</caption>

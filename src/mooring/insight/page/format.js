@@ -45,6 +45,12 @@ export function clock(seconds) {
   return new Date(seconds * 1000).toLocaleTimeString("en-GB");
 }
 
+/** Return a moment with its date, in the time zone of the reader. */
+export function moment(seconds) {
+  const date = new Date(seconds * 1000);
+  return `${date.toLocaleDateString("en-CA")} ${date.toLocaleTimeString("en-GB")}`;
+}
+
 /** Return how long ago a time was, in one unit. */
 export function age(text) {
   const seconds = Math.max(0, (Date.now() - Date.parse(text)) / 1000);

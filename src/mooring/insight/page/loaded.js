@@ -1,37 +1,48 @@
 // A view whose data are read from the server when it is opened, and again when they may differ.
 import { Component, html } from "./html.js";
 
+// In a busy cluster data may differ all the time; they are read again this often at most.
+const READ_AGAIN = 1000;
+
 export class Loaded extends Component {
   state = { data: null, error: "" };
-  turn = 0;
+  isLoading = false;
+  isOutdated = false;
+  lastRead = 0;
 
   componentDidMount() {
     this.load();
   }
 
   componentDidUpdate(before) {
-    if (this.key(before) !== this.key(this.props)) this.load();
+    if (JSON.stringify(before.parameters) !== JSON.stringify(this.props.parameters)) {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.load(), this.lastRead + READ_AGAIN - performance.now());
+    }
   }
 
   componentWillUnmount() {
-    this.turn = -1;
+    this.isGone = true;
+    clearTimeout(this.timer);
   }
 
-  /** Return what the data depend on, as text. */
-  key(props) {
-    return JSON.stringify(props.parameters);
-  }
-
+  /** Read the data; if they are being read already, read them once more afterwards. */
   async load() {
-    const turn = ++this.turn;
-    let found;
-    try {
-      found = { data: await this.read(this.props), error: "" };
-    } catch (error) {
-      found = { data: null, error: error.message };
+    this.isOutdated = true;
+    if (this.isLoading) return;
+    this.isLoading = true;
+    while (this.isOutdated && !this.isGone) {
+      this.isOutdated = false;
+      this.lastRead = performance.now();
+      let found;
+      try {
+        found = { data: await this.read(this.props), error: "" };
+      } catch (error) {
+        found = { data: null, error: error.message };
+      }
+      if (!this.isGone) this.setState(found);
     }
-    // An answer that was overtaken by another question is dropped.
-    if (turn === this.turn) this.setState(found);
+    this.isLoading = false;
   }
 
   render(props, { data, error }) {

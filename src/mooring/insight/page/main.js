@@ -9,8 +9,10 @@ import { NodesView } from "./nodes_view.js";
 import { PodView } from "./pod_view.js";
 import { QueueView } from "./queue_view.js";
 import { SearchBox } from "./search_box.js";
+import { TimeSlider } from "./time_slider.js";
 import { WhatIfView } from "./what_if_view.js";
 
+// The views of a cluster; questions about changes need the present.
 const PLACES = [
   ["nodes", "Nodes"],
   ["queue", "Queue"],
@@ -28,6 +30,11 @@ function route() {
 function amountsOf(table, name) {
   const row = table.names.indexOf(name);
   return row < 0 ? [] : table.resources.map((one) => one.requested[row]);
+}
+
+/** Return the moment of the past that is shown; 0 if it is the present. */
+function moment() {
+  return cluster.about.past ? cluster.about.past.time : 0;
 }
 
 class Page extends Component {
@@ -67,7 +74,7 @@ class Page extends Component {
         <${SearchBox} />
       </header>
       <nav class="places" aria-label="Views">
-        ${PLACES.map(([path, name]) => html`<a href=${`#/${path}`} aria-current=${path === place ? "page" : undefined}>
+        ${PLACES.filter(([path]) => path !== "what-if" || (about && !about.past)).map(([path, name]) => html`<a href=${`#/${path}`} aria-current=${path === place ? "page" : undefined}>
           ${name}${path === "queue" && cluster.summary && cluster.summary.pending > 0 && html` <span class="badge warn">${cluster.summary.pending.toLocaleString("en")}</span>`}
         </a>`)}
       </nav>
@@ -76,6 +83,7 @@ class Page extends Component {
         ${cluster.summary && cluster.summary.failure && html`<p class="problem" role="alert">
           The cluster cannot be read: ${cluster.summary.failure}
         </p>`}
+        ${about && about.past && html`<${TimeSlider} past=${about.past} />`}
         ${table && html`<${Summary} table=${table} />`}
         ${table ? this.view(place, parameters) : html`<p class="loading" role="status">Reading the cluster…</p>`}
       </main>
@@ -87,11 +95,11 @@ class Page extends Component {
   }
 
   view(place, parameters) {
-    if (place === "queue") return html`<${QueueView} parameters=${[cluster.summary && cluster.summary.pending, cluster.decisions.length && cluster.decisions.at(-1).sequence]} />`;
+    if (place === "queue") return html`<${QueueView} parameters=${[moment(), cluster.summary && cluster.summary.pending, cluster.decisions.length && cluster.decisions.at(-1).sequence]} />`;
     if (place === "decisions") return html`<${DecisionsView} cluster=${cluster} />`;
     if (place === "what-if") return html`<${WhatIfView} cluster=${cluster} key=${parameters.join("/")} parameters=${parameters} />`;
-    if (place === "node") return html`<${NodeView} parameters=${[...parameters, ...amountsOf(cluster.table, parameters[0])]} />`;
-    if (place === "pod") return html`<${PodView} key=${parameters.join("/")} parameters=${parameters} />`;
+    if (place === "node") return html`<${NodeView} isPast=${Boolean(cluster.about.past)} key=${parameters[0]} parameters=${[...parameters, moment(), ...amountsOf(cluster.table, parameters[0])]} />`;
+    if (place === "pod") return html`<${PodView} key=${parameters.join("/")} parameters=${[...parameters, moment()]} />`;
     return html`<${NodesView} cluster=${cluster} />`;
   }
 }

@@ -17,18 +17,19 @@ export class NodeView extends Loaded {
 
   show(node) {
     const resources = Object.keys(node.allocatable).sort();
+    const isPast = Boolean(this.props.isPast);
     const question = (action) => `#/what-if/${action}/${encodeURIComponent(node.name)}`;
     const pods = node.pods.slice(this.state.offset, this.state.offset + PAGE);
     return html`<section aria-labelledby="node-title">
       <p class="kind">Node</p>
       <h1 id="node-title">${node.name}</h1>
       ${node.cordoned && html`<p><span class="badge warn">cordoned</span></p>`}
-      <p class="actions">
+      ${!isPast && html`<p class="actions">
         What if it were
         <a class="button" href=${question("cordon")}>cordoned</a>
         <a class="button" href=${question("drain")}>drained</a>
         <a class="button" href=${question("add")}>there more than once</a>
-      </p>
+      </p>`}
       <h2>Resources</h2>
       <table class="narrow">
         <thead>

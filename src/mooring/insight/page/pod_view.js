@@ -3,7 +3,7 @@ import { html } from "./html.js";
 import { Loaded } from "./loaded.js";
 import { NodeLink } from "./links.js";
 import { ScoreMatrix, VerdictMatrix } from "./matrices.js";
-import { amounts, count, diagnosis } from "./format.js";
+import { amounts, count, diagnosis, moment } from "./format.js";
 import { get } from "./requests.js";
 
 const OUTCOMES = {
@@ -18,7 +18,8 @@ export class PodView extends Loaded {
     return get("/api/explain", { namespace, name });
   }
 
-  show(found) {
+  show(found, { parameters }) {
+    const when = parameters[2] ? `at ${moment(parameters[2])}` : "now";
     const [tone, words] = OUTCOMES[found.outcome] || ["quiet", found.outcome];
     const refused = [found.preEnqueue, found.preFilter].filter(Boolean);
     return html`<section aria-labelledby="pod-title">
@@ -27,8 +28,8 @@ export class PodView extends Loaded {
       <p class="lead">
         <span class=${`badge ${tone}`}>${words}</span>
         ${found.currentNode
-          ? html`It is on <${NodeLink} name=${found.currentNode} />; asked now as if it were not there.`
-          : "It is pending; asked now."}
+          ? html`It is on <${NodeLink} name=${found.currentNode} />; asked ${when} as if it were not there.`
+          : `It is pending; asked ${when}.`}
       </p>
       <p class="quiet">
         Profile ${found.profile}, by the rules of ${found.rules}.

@@ -1,0 +1,55 @@
+"""The past in a browser: a slider over a journal."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.visits import serious_findings, texts, visit
+from tests.support.journals import record_two_pods
+from tests.support.pages import serving_past
+
+SLIDE = """(slider, time) => {
+  slider.value = time;
+  slider.dispatchEvent(new Event("input", { bubbles: true }));
+}"""
+
+
+async def test_the_slider_shows_other_moments(browser: Any, tmp_path: Path) -> None:
+    moments = await asyncio.to_thread(record_two_pods, tmp_path, huge=True)
+    async with serving_past(tmp_path) as page, visit(browser, page) as tab:
+        assert await tab.get_by_role("link", name="What if").count() == 0
+        placed = tab.get_by_text("Pods placed").locator("..")
+        pending = tab.get_by_text("Pods pending").locator("..")
+        await placed.get_by_text("2").wait_for()
+        await pending.get_by_text("1").wait_for()
+        slider = tab.get_by_label("Moment")
+        await slider.evaluate(SLIDE, moments.between)
+        await placed.get_by_text("1").wait_for()
+        await pending.get_by_text("0").wait_for()
+        await tab.get_by_role("link", name="Decisions").click()
+        assert [row[2] for row in (await texts(tab, "#decisions"))[1:]] == ["default/one"]
+        await slider.evaluate(SLIDE, moments.after)
+        row = tab.get_by_role("row").filter(has_text="two")
+        await row.get_by_text("0/2 nodes are available").wait_for()
+        await tab.get_by_role("link", name="default/two").click()
+        await tab.get_by_role("heading", name="two").wait_for()
+        await tab.get_by_text("It is pending; asked at ").wait_for()
+        # The pod is not there yet at another moment, and the view says so.
+        await slider.evaluate(SLIDE, moments.before)
+        await tab.get_by_role("alert").get_by_text('there is no pod "two"').wait_for()
+        # The keyboard moves it, too.
+        await slider.focus()
+        await tab.keyboard.press("End")
+        await tab.get_by_text("It is pending; asked at ").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_the_past_can_be_read(browser: Any, scheme: str, tmp_path: Path) -> None:
+    await asyncio.to_thread(record_two_pods, tmp_path)
+    options = {"color_scheme": scheme, "bypass_csp": True}
+    async with serving_past(tmp_path) as page, visit(browser, page, **options) as tab:
+        assert await serious_findings(tab) == []

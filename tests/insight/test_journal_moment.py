@@ -1,0 +1,82 @@
+"""The state of a cluster at a moment of its past."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from mooring.config import default_config
+from mooring.errors import JournalError
+from mooring.explain.journal.entries import (
+    Change,
+    CheckpointBegins,
+    CheckpointEnds,
+    CheckpointObject,
+    SegmentHead,
+)
+from mooring.explain.journal.head import make_head
+from mooring.framework.features import FeatureGates
+from mooring.insight.journal_moment import journal_span, read_moment_of
+from mooring.insight.replay.rules import ReplayRules, recorded_rules
+from mooring.registry import default_registry
+from tests.explain.journal.test_reading import write
+from tests.support.journals import record_two_pods
+
+
+def rules_of(head: SegmentHead) -> ReplayRules:
+    return recorded_rules(head)
+
+
+def test_moments_before_between_and_after_two_pods(tmp_path: Path) -> None:
+    moments = record_two_pods(tmp_path)
+    begin, end = journal_span(tmp_path / "journal")
+    assert begin <= moments.before < moments.between < moments.after <= end
+    placed = {}
+    for name in ("before", "between", "after"):
+        found = read_moment_of(tmp_path / "journal", getattr(moments, name), rules_of)
+        pods = sorted(one.pod.metadata.name for one in found.scheduler.cache.pods)
+        placed[name] = (pods, [one.name for one in found.decisions.after(0, 10)])
+        assert len(found.scheduler.cache.nodes) == 2
+        assert (found.failure, found.unread) == ("", ())
+        assert found.rules == "the recorded configuration"
+        found.close()
+    assert placed == {
+        "before": ([], []),
+        "between": (["one"], ["one"]),
+        "after": (["one", "two"], ["one", "two"]),
+    }
+
+
+def test_a_checkpoint_counts_as_a_whole(tmp_path: Path) -> None:
+    registry, gates = default_registry(), FeatureGates()
+    config = default_config(registry=registry, feature_gates=gates)
+    head = make_head(config, registry=registry, features=gates, now=1.0)
+    there = CheckpointObject(2.0, "nodes.v1.", msgspec.Raw(b'{"metadata":{"name":"a"}}'))
+    later = Change(4.0, "nodes.v1.", "", "b", msgspec.Raw(b'{"metadata":{"name":"b"}}'))
+    whole = [CheckpointBegins(1.0, 0, 7, ("a",)), there, CheckpointEnds(3.0, 1)]
+    write(tmp_path, 1, [head, *whole, later])
+    for time, names in ((1.0, ["a"]), (3.5, ["a"]), (4.0, ["a", "b"])):
+        found = read_moment_of(tmp_path, time, rules_of)
+        assert sorted(found.scheduler.cache.nodes.names) == names
+        found.close()
+
+
+def test_pods_without_a_node_and_why(tmp_path: Path) -> None:
+    moments = record_two_pods(tmp_path, huge=True)
+    found = read_moment_of(tmp_path / "journal", moments.after, rules_of)
+    assert found.pods.get("two", "default") is not None
+    assert [(one.name, one.outcome) for one in found.decisions.after(0, 10)] == [
+        ("one", "bound"),
+        ("two", "unschedulable"),
+    ]
+    assert found.decisions.after(1, 10)[0].message.startswith("0/2 nodes are available: ")
+    found.close()
+
+
+def test_a_folder_without_a_journal(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="holds no journal"):
+        journal_span(tmp_path)
+    with pytest.raises(JournalError, match="holds no journal"):
+        read_moment_of(tmp_path, 0.0, rules_of)

@@ -1,0 +1,36 @@
+"""Where the page's data come from."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from mooring.client.kubeconfig import load_kubeconfig
+from mooring.config import default_config
+from mooring.framework.features import FeatureGates
+from mooring.insight.following import following, reading_client
+from mooring.insight.page_source import FollowedCluster
+from mooring.registry import default_registry
+from tests.apiserver.api_server import PODS, pod
+from tests.local.clusters import running
+
+
+async def test_a_cluster_that_goes_away_is_a_failure(tmp_path: Path) -> None:
+    registry, gates = default_registry(), FeatureGates()
+    config = default_config(registry=registry, feature_gates=gates)
+    async with running(tmp_path, nodes=1) as cluster:
+        await cluster.post(PODS, pod("web"))
+        connection = load_kubeconfig(tmp_path / "kubeconfig")
+        async with (
+            reading_client(connection, "test") as client,
+            following(config, client, registry, gates) as found,
+        ):
+            source = FollowedCluster(found)
+            assert source.failure == ""
+            assert source.unread == []
+            assert [one.metadata.name for one in source.pods] == ["web"]
+            assert source.scheduler is found.scheduler
+            await cluster.cluster.stop()
+            async with asyncio.timeout(20):
+                while not source.failure:
+                    await asyncio.sleep(0.01)
