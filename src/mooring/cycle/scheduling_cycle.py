@@ -45,7 +45,7 @@ def by_name(nodes: Nodes, best: Rows, seed: int) -> int:
     """Pick the best node whose name sorts first: the same choice every time."""
     names = nodes.all.names
     rows = best if nodes.rows is None else nodes.rows[best]
-    _, first = min(zip(map(names.__getitem__, rows.tolist()), best.tolist(), strict=True))
+    first: int = min(zip(map(names.__getitem__, rows.tolist()), best.tolist(), strict=True))[1]
     return first
 
 
