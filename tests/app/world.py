@@ -20,6 +20,7 @@ from mooring.observe.metrics import Metrics
 from mooring.offline.no_network import NoNetwork
 from mooring.registry import default_registry
 from mooring.scheduler.scheduler import Scheduler
+from mooring.scheduler.taps import SchedulingTap
 from mooring.testing import make_node, make_pod
 
 __all__ = ["World", "make_node", "make_pod"]
@@ -130,6 +131,7 @@ class World:
         *plugins: type[Plugin],
         gates: dict[str, bool] | None = None,
         profiles: Sequence[dict[str, Any]] = (),
+        taps: Sequence[SchedulingTap] = (),
     ) -> None:
         self.clock = VirtualClock(1_700_000_000.0)
         self.informers = Informers()
@@ -167,6 +169,7 @@ class World:
             random=AttemptRandom(1),
             metrics=Metrics(features.enabled),
             events_of=lambda profile: self.events,
+            taps=taps,
         )
 
     async def settle(self) -> None:

@@ -102,6 +102,21 @@ async def test_pods_that_wait_outlive_a_change_of_plugins(tmp_path: Path) -> Non
         await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-2"})
 
 
+async def test_the_records_of_attempts_outlive_a_change_of_plugins(tmp_path: Path) -> None:
+    async with running(tmp_path, nodes=3, plan=plan(plugins=[Nowhere])) as cluster:
+        explainer = cluster.cluster.explainer
+        assert explainer is not None
+        await cluster.post(PODS, pod("a"))
+        await explainer.wait_for_records(0)
+        await cluster.cluster.replace_scheduler(plan(plugins=[OnlyNodeTwo]))
+        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-2"})
+        found = await explainer.explain_pod("default", "a")
+        assert found.record is not None and found.record.node == "node-2"
+        (earlier,) = found.others
+        assert (earlier.outcome, earlier.bound) == ("scheduled", False)
+        assert earlier.binding_error == "the scheduler is shutting down"
+
+
 async def test_nothing_is_waited_for_in_vain(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,8 +7,9 @@ server.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 from mooring.app.leader import LeaderElector, make_fence
 from mooring.app.lease_fence import LeaseFence
@@ -21,6 +22,7 @@ from mooring.config.types import LeaderElection
 from mooring.observe.metrics import Metrics
 from mooring.scheduler.running_scheduler import RunningScheduler
 from mooring.scheduler.scheduler import GRACE, Scheduler
+from mooring.scheduler.taps import SchedulingTap
 from tests.soak.api_server import ApiServer
 from tests.soak.lease_checks import request_seconds
 from tests.soak.scheduler_sets import Settings
@@ -32,11 +34,28 @@ STOP_SECONDS = 20.0
 RESTART_SECONDS = 10.0
 
 
+class ReplicaTap(SchedulingTap, Protocol):
+    """An observer that gets to know the scheduler."""
+
+    def begin(self, scheduler: Scheduler) -> None:
+        """Observe this scheduler."""
+        ...
+
+
 class Replica:
     """A scheduler process and its restarts. Owned by the loop of its soak."""
 
-    def __init__(self, name: str, settings: Settings, server: ApiServer, seed: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: Settings,
+        server: ApiServer,
+        seed: int,
+        tap: Callable[[], ReplicaTap] | None = None,
+    ) -> None:
+        """Prepare a scheduler; `tap` makes an observer of each of its processes."""
         self._name = name
+        self._make_tap = tap
         self._settings = settings
         self._server = server
         self._seed = seed
@@ -90,6 +109,7 @@ class Replica:
         if election.leader_elect:
             fence = make_fence(election, asyncio.get_running_loop().time)
         check = None if fence is None else fence.check_request
+        tap = None if self._make_tap is None else self._make_tap()
         running = RunningScheduler(
             settings.config,
             client=self._client(process, rate_limit(50.0, 100, self._clock), check),
@@ -103,7 +123,10 @@ class Replica:
             random=Random(f"{self._seed}/{process.name}"),
             host="simulated",
             before_write=None if fence is None else fence.check,
+            taps=() if tap is None else (tap,),
         )
+        if tap is not None:
+            tap.begin(running.scheduler)
         elector = None if fence is None else self._make_elector(process, election, fence)
         electing: asyncio.Task[bool] | None = None
 

@@ -43,7 +43,7 @@ from tests.soak.faults import FaultPlan, Weather, draw_weather
 from tests.soak.invariants import check_inside, check_statuses, reckon
 from tests.soak.lease_checks import LEASES, LeaseJudge
 from tests.soak.object_store import Json, ObjectStore
-from tests.soak.replica import Replica
+from tests.soak.replica import Replica, ReplicaTap
 from tests.soak.scenarios import Workload
 from tests.soak.scheduler_sets import Cast, Company, draw_cast, settings_of
 from tests.support.virtual_loop import (
@@ -74,6 +74,7 @@ BUGS = frozenset(
         "Error occurred",
         "Error getting cluster events for pod",
         "Scheduler cache ForgetPod failed",
+        "An observer of the scheduler failed",
     )
 )
 
@@ -96,11 +97,16 @@ class Report(msgspec.Struct, frozen=True):
         return "\n".join([*lines, f"again: python -m tests.soak.soak --seed {self.seed}"])
 
 
-def run_seed(seed: int, v: int | None = None) -> Report:
-    """Run one seed to its end; with `v` the scheduler's log of that verbosity is printed."""
+def run_seed(
+    seed: int, v: int | None = None, tap: Callable[[], ReplicaTap] | None = None
+) -> Report:
+    """Run one seed to its end; with `v` the scheduler's log of that verbosity is printed.
+
+    `tap` makes an observer of each scheduler process.
+    """
     faults = _Bugs(v)
     with faults:
-        soak = _Soak(seed)
+        soak = _Soak(seed, tap)
         try:
             run_virtually(soak.run(), Random(f"{seed}/order"))
         except StandstillError as error:
@@ -120,7 +126,7 @@ def company_of(seed: int) -> Company:
 class _Soak:
     """One run."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, tap: Callable[[], ReplicaTap] | None = None) -> None:
         self._seed = seed
         self._random = Random(f"{seed}/soak")
         self._store = ObjectStore()
@@ -131,7 +137,7 @@ class _Soak:
         elects = self._cast.company is Company.REPLICAS
         self._ledger = Ledger(self._server, several=self._cast.company is not Company.ALONE)
         self._replicas = [
-            Replica(f"scheduler-{number}", settings_of(names, elects), self._server, seed)
+            Replica(f"scheduler-{number}", settings_of(names, elects), self._server, seed, tap)
             for number, names in enumerate(self._cast.names, 1)
         ]
         self._lease_judge: LeaseJudge | None = None

@@ -460,6 +460,13 @@ MOORING = FlagGroup(
             "The largest response of an extender, after inflating. A larger one is an error of "
             "that extender.",
         ),
+        Flag(
+            "explain-memory",
+            QUANTITY,
+            Quantity("16Mi"),
+            "How much memory the last scheduling attempts of pods may take, which explain where a "
+            "pod is or why it waits; 0 keeps none.",
+        ),
     ),
 )
 

@@ -64,6 +64,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     plugins: tuple[str, ...]
     #: The largest response of an extender, in bytes.
     extender_max_response: int
+    #: Bytes for the records of scheduling attempts; 0 keeps none.
+    explain_memory: int
     feature_gates: FeatureGates
     serving: SecureServing
     insecure_serving: InsecureServing
@@ -109,6 +111,7 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
         *_metric_mistakes(flags),
         *_livez_mistakes(flags),
         *_extender_mistakes(flags),
+        *_explain_mistakes(flags),
     ]
     if errors:
         raise ConfigError(aggregate(errors))
@@ -121,6 +124,7 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
         master=flags["master"],
         plugins=flags["plugin"],
         extender_max_response=flags["extender-max-response-size"].value(),
+        explain_memory=flags["explain-memory"].value(),
         feature_gates=gates,
         serving=serving,
         insecure_serving=insecure,
@@ -146,6 +150,12 @@ def _extender_mistakes(flags: FlagValues) -> Iterator[str]:
     name = "extender-max-response-size"
     if not 1 <= flags[name].value() <= 2**30:
         yield f"--{name} must be from 1 byte to 1Gi, got {flags[name]}"
+
+
+def _explain_mistakes(flags: FlagValues) -> Iterator[str]:
+    name = "explain-memory"
+    if flags[name].value() < 0:
+        yield f"--{name} must be a size, or 0 to keep nothing, got {flags[name]}"
 
 
 def _idle(name: str, flags: FlagValues) -> bool:

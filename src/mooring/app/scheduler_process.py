@@ -32,6 +32,8 @@ from mooring.client.rate_limit import rate_limit
 from mooring.client.transport import BeforeSend
 from mooring.client.transports import make_transport
 from mooring.config import to_v1
+from mooring.explain.attempt_history import make_history
+from mooring.explain.explainer import Explainer
 from mooring.extenders import longest_wait
 from mooring.framework.release_metrics import make_metrics
 from mooring.informers.factory import InformerFactory
@@ -120,6 +122,8 @@ class SchedulerProcess:
             )
         )
         self._health = Health(leader=leader, loop_problem=self._watchdog.problem)
+        #: Answers questions about pods, on the loop of the scheduler; None before it is made.
+        self.explainer: Explainer | None = None
         self.lifecycle = Lifecycle(
             elect=None if self._election is None else self.start_election,
             late=self._settings.delay_cache_until_active,
@@ -159,6 +163,7 @@ class SchedulerProcess:
             return await self._run(signals)
 
     async def _run(self, signals: ProcessSignals) -> int:
+        history = make_history(self._command.options.explain_memory)
         running = RunningScheduler(
             self._config,
             client=self._client,
@@ -170,7 +175,9 @@ class SchedulerProcess:
             max_in_unschedulable=self._command.options.pod_max_in_unschedulable_pods.seconds,
             extender_max_response=self._command.options.extender_max_response,
             before_write=None if self._fence is None else self._fence.check,
+            taps=() if history is None else (history,),
         )
+        self.explainer = Explainer(running.scheduler, history)
         serving = self._make_serving(running.informers)
         if serving is not None:
             serving.listen()

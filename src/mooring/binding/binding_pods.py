@@ -59,6 +59,11 @@ class PermitWait:
         """The time of the first timeout among the plugins."""
         return self._since + min(self._waits.values())
 
+    @property
+    def since(self) -> float:
+        """The time when the wait began."""
+        return self._since
+
     def expire(self, now: float) -> None:
         """Reject the pod if the timeout of a plugin is over."""
         if self.outcome is None and now >= self.deadline:
@@ -121,6 +126,15 @@ class BindingPods:
     def get(self, uid: str) -> WaitingPod | None:
         """Return a pod that waits at Permit, or None."""
         return self._waiting.get(uid)
+
+    def waits(self) -> Iterable[PermitWait]:
+        """Return the waits that have not ended."""
+        return tuple(wait for wait in self._waiting.values() if wait.outcome is None)
+
+    def wait_of(self, uid: str) -> PermitWait | None:
+        """Return the wait of a pod; None if it has ended, or there is none."""
+        wait = self._waiting.get(uid)
+        return None if wait is None or wait.outcome is not None else wait
 
     def reject_removed(self, uid: str) -> bool:
         """Reject a waiting pod because it was deleted; return False if it does not wait."""

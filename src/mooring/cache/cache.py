@@ -8,7 +8,8 @@ cycle sees it there. Later the informer confirms the pod or, after a failure, it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -164,6 +165,23 @@ class Cache:
     def lower_pod(self, info: PodInfo) -> None:
         """Count a pod on its node again that `lift_pod` has counted off."""
         self._count_in(info)
+
+    @contextmanager
+    def without_pod(self, uid: str) -> Iterator[None]:
+        """Count a pod off its node meanwhile, if it has one; all is as before afterwards."""
+        info = self._pods.get(uid)
+        node = None if info is None else self.nodes.find(info.pod.spec.node_name)
+        if info is None or node is None:
+            yield
+            return
+        order = list(node.pods)
+        self.lift_pod(info)
+        try:
+            yield
+        finally:
+            self.lower_pod(info)
+            # The order of a node's pods decides between equal victims of a preemption.
+            node.pods = {uid: node.pods[uid] for uid in order}
 
     def is_assumed(self, uid: str) -> bool:
         """Return whether a pod is assumed and not yet confirmed."""

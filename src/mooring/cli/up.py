@@ -18,7 +18,7 @@ from mooring.cli.gate_flags import add_gate_flags
 from mooring.cli.messages import warn
 from mooring.cli.pid_file import KUBECONFIG, PidFile, beside
 from mooring.cli.progress import ProgressLine
-from mooring.errors import ConfigError, PluginError
+from mooring.errors import ConfigError, ObjectError, PluginError
 
 if TYPE_CHECKING:
     from mooring.local.local_cluster import LocalClusterSettings
@@ -133,6 +133,13 @@ def _add_scheduling(parser: argparse._ArgumentGroup) -> None:
         "--watch",
         action="store_true",
         help="reload the plugins and the configuration when their files change",
+    )
+    parser.add_argument(
+        "--explain-memory",
+        default="16Mi",
+        metavar="SIZE",
+        help="how much memory the last scheduling attempts of the pods may take; 0 keeps none "
+        "(default: %(default)s)",
     )
     add_gate_flags(parser)
     parser.add_argument(
@@ -262,6 +269,7 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
         nodes=args.nodes if args.nodes is not None else 0 if given else NODES,
         objects=tuple(objects),
         custom_sets=_custom_sets(args.crds),
+        explain_memory=_explain_memory(args.explain_memory),
         images=ImageContents(map(parse_image, args.image)),
         source=load_kubeconfig(source) if source is not None else None,
     )
@@ -288,6 +296,19 @@ def _event_ttl(text: str) -> float:
     if seconds <= 0:
         raise ConfigError(f"--event-ttl: must be more than 0, got {text}")
     return seconds
+
+
+def _explain_memory(text: str) -> int:
+    """Return the bytes of `--explain-memory`."""
+    from mooring.api.quantity import Quantity
+
+    try:
+        size = Quantity(text).value()
+    except ObjectError as error:
+        raise ConfigError(f"--explain-memory: {error}") from None
+    if size < 0:
+        raise ConfigError(f"--explain-memory: must be a size, or 0 to keep nothing, got {text}")
+    return size
 
 
 def _enabled(text: str, features: frozenset[str]) -> tuple[str, ...]:

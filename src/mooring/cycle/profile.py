@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -20,6 +20,7 @@ from mooring.framework.plugin import Plugin
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.points import METHODS, Point, takes_all
 from mooring.framework.state import CycleState
+from mooring.observe.metrics import Metrics
 from mooring.observe.series import CounterSeries
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from mooring.registry import Registry
 
 Call = Callable[..., Any]
+S = TypeVar("S", bound=msgspec.Struct)
 
 #: Points whose evaluations are counted. # kube-scheduler: framework/runtime/instrumented_plugins.go
 _EVALUATED = frozenset({Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE})
@@ -211,6 +213,16 @@ class Profile:
         other.post_bind = _timed(self.recorder, timing.POST_BIND, self.post_bind)
         return other
 
+    def uncounted(self, metrics: Metrics) -> Profile:
+        """Return a copy whose cycles are counted in other metrics than those of the scheduler."""
+        other = copy.copy(self)
+        other.recorder = PointTimer(metrics, self.name, self.handle.clock.now)
+        other.pre_filter = tuple(map(_uncounted, self.pre_filter))
+        other.filter = tuple(map(_uncounted, self.filter))
+        other.pre_score = tuple(map(_uncounted, self.pre_score))
+        other.score = tuple(map(_uncounted, self.score))
+        return other
+
     def start(self) -> None:
         """Start the plugins; raise PluginError if one fails."""
         for name, plugin in self.plugins.items():
@@ -253,6 +265,10 @@ class Profile:
             for plugin in found
             if (call := _method(plugin, method)) is not None
         )
+
+
+def _uncounted(step: S) -> S:
+    return msgspec.structs.replace(step, evaluations=CounterSeries())
 
 
 def _timed(recorder: PointTimer, point: str, steps: Sequence[Step]) -> tuple[Step, ...]:

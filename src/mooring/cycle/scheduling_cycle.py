@@ -67,11 +67,13 @@ class Cycle:
         random: random.Random,
         choose: Choose = by_seed,
         reuse: bool | None = None,
+        keep_raw: bool = False,
     ) -> None:
         """Prepare cycles for these profiles.
 
         `reuse` says whether identical pods reuse one another's plugin answers, which is faster
-        and leads to the same decisions. None leaves it to the gate OpportunisticBatching.
+        and leads to the same decisions. None leaves it to the gate OpportunisticBatching. With
+        `keep_raw`, decisions have the raw scores even of plugins that normalise in place.
         """
         self.profiles = profiles
         self._nominator = nominator
@@ -87,12 +89,18 @@ class Cycle:
         self._extenders_score = any(extender.is_prioritizer for extender in extenders)
         self._random = random
         self._choose = choose
+        self._keep_raw = keep_raw
 
     def run_sync(
-        self, pod: Pod, state: CycleState | None = None, *, examine: bool = False
+        self,
+        pod: Pod,
+        state: CycleState | None = None,
+        *,
+        examine: bool = False,
+        post_filter: bool = True,
     ) -> Decision:
         """Run a cycle without an event loop; raise RuntimeError if it would have to wait."""
-        attempt = self.run(pod, state, examine=examine)
+        attempt = self.run(pod, state, examine=examine, post_filter=post_filter)
         try:
             attempt.send(None)
         except StopIteration as done:
@@ -290,7 +298,7 @@ class Cycle:
     ) -> Ranking:
         if not profile.score and not self._extenders:
             return Ranking({}, np.ones(len(feasible), dtype=np.int64))
-        ranking = rank(profile, state, decision.pod, feasible, keep_raw=examine)
+        ranking = rank(profile, state, decision.pod, feasible, keep_raw=examine or self._keep_raw)
         decision.skipped_score = state.skip_score_plugins
         if self._extenders_score and ranking.error is None:
             asking = profile.handle.metrics.goroutines[PRIORITIZING_EXTENDER]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 
 
-class AttemptRecord(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True):
+class AttemptRecord(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """One attempt in a few hundred bytes.
 
-    `bound` and `binding_error` are set when the binding cycle has ended; everything else stays as
-    the scheduling cycle, Reserve and Permit left it.
+    When the binding cycle ends, `bound` is set, or the record gets the failure and a new sequence.
     """
 
-    #: Counts the attempts of all pods, from 1; unique within one run of the scheduler.
+    #: Numbers the records of all pods in the order in which they were made or changed, from 1;
+    #: unique within one run of the scheduler. The attempt itself is known by `uid` and `attempt`.
     sequence: int
     #: When the attempt began, in seconds since the epoch.
     time: float

@@ -32,7 +32,7 @@ def explanation_data(attempts: Sequence[Examination]) -> dict[str, Any]:
         "chosenNode": found.chosen,
         "why": why_chosen(found),
         "seed": decision.seed,
-        "bestNodes": decision.best,
+        "bestNodes": found.best,
         "preEnqueue": _refusal(decision.pre_enqueue),
         "preFilter": _refusal(decision.pre_filter),
         "preFilterNodes": (

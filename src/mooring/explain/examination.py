@@ -58,11 +58,23 @@ class Examination(msgspec.Struct):
     feasible: Rows | None = None
     #: By Score plugin, in order; arrays have an entry per feasible node.
     scores: Mapping[str, PluginScores] = msgspec.field(default_factory=dict)
+    #: Whether this is what the attempt itself found: `verdicts` has each node's first refusal only.
+    recorded: bool = False
+
+    @property
+    def best(self) -> list[str]:
+        """Return the names of the nodes that share the top total."""
+        totals, feasible = self.decision.totals, self.feasible
+        if totals is None or feasible is None or not len(totals):
+            return [self.chosen] if self.chosen else []
+        names = self.verdicts.names
+        return [names[row] for row in feasible[totals == totals.max()].tolist()]
 
 
 def ask_filters(profile: Profile, nominator: Nominator, pod: Pod, nodes: Nodes) -> Answers:
     """Run every Filter plugin on every node that PreFilter allows."""
     state = CycleState()
+    state.examines = True
     verdicts = FilterVerdicts(nodes.names)
     answers = Answers(profile, state, verdicts)
     before = run_pre_filter(profile, state, pod, nodes)

@@ -22,7 +22,7 @@ def why_chosen(found: Examination) -> str:
         if np.count_nonzero(found.verdicts.passing) == 1:
             return "the only node that passes, so nothing was scored"
         return "the first node that passes, and no more were sought"
-    best = decision.best
+    best = found.best
     top = int(decision.totals.max())
     if len(best) == 1:
         return f"the highest total, {top}{_lead(found)}"

@@ -29,11 +29,12 @@ def explanation_text(
     *,
     nodes: int | None = None,
     current: str = "",
+    queue: str = "",
 ) -> list[str]:
     """Return the lines that explain a pod's last attempt, and how the ones before it ended.
 
     With `nodes`, a table also shows what each plugin said of that many nodes. `current` is the node
-    of a pod that is examined as if it had none.
+    of a pod that is examined as if it had none. `queue` says where a pod waits (`queue_text`).
     """
     found = attempts[-1]
     decision = found.decision
@@ -58,7 +59,7 @@ def explanation_text(
     for section in (
         _filter(found, width),
         _causes(found),
-        _nearest(found, width),
+        (*_nearest(found, width), *_queue(queue, width)),
         () if nodes is None else filter_rows(found, nodes),
         _score(found, SHOWN_NODES if nodes is None else nodes, width, current),
         _choice(found, width),
@@ -81,7 +82,9 @@ def _filter(found: Examination, width: int | None) -> Iterator[str]:
     yield f"Filter: {np.count_nonzero(verdicts.passing)} of {len(verdicts)} nodes pass"
     left_out = len(verdicts) - int(np.count_nonzero(verdicts.asked))
     if left_out:
-        yield f"{_INDENT}left out by PreFilter: {_counted(left_out)}"
+        sampled = found.recorded and decision.pre_filter_nodes is None
+        why = "not asked, enough nodes were found" if sampled else "left out by PreFilter"
+        yield f"{_INDENT}{why}: {_counted(left_out)}"
     for fault in found.faults:
         yield from wrap(f"{_INDENT}failed: {fault.message}", width, indent=_INDENT * 2)
     silent = {status.plugin for status in (*verdicts.statuses, *found.faults)}
@@ -126,6 +129,10 @@ def _nearest(found: Examination, width: int | None) -> Iterator[str]:
         for miss in others[:_MISSES]
     ]
     yield from wrap(f"NEAREST  {'; '.join(parts)}", width, indent=" " * 9)
+
+
+def _queue(queue: str, width: int | None) -> list[str]:
+    return wrap(f"QUEUE    {queue}", width, indent=" " * 9) if queue else []
 
 
 def _less(miss: NearMiss, *, is_first: bool) -> str:

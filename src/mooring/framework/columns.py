@@ -161,6 +161,7 @@ class Columns:
     def __init__(self) -> None:
         self.size = 0
         self.names: list[str] = []
+        self._lasting_names: tuple[str, ...] | None = None
         #: Row by node name.
         self.rows: dict[str, int] = {}
         self.infos: list[NodeInfo] = []
@@ -331,6 +332,13 @@ class Columns:
         return self._touched[generation - self._touched_from :]
 
     @property
+    def lasting_names(self) -> tuple[str, ...]:
+        """Return the names in a tuple that stays as it is when nodes come and go."""
+        if self._lasting_names is None:
+            self._lasting_names = tuple(self.names)
+        return self._lasting_names
+
+    @property
     def kinds(self) -> KindIndex:
         """Return the index of nodes with equal amounts."""
         if self._kinds_at != self.generation:
@@ -350,6 +358,7 @@ class Columns:
             self._grow(2 * self._capacity)
         self._set_size(row + 1)
         self.names.append(info.name)
+        self._lasting_names = None
         self.rows[info.name] = row
         self.infos.append(info)
         info.row = row
@@ -376,6 +385,7 @@ class Columns:
             self.write_pods(row)
         self.infos.pop()
         self.names.pop()
+        self._lasting_names = None
         self.generation += 1
         self._set_size(last)
         self.node_generation += 1

@@ -27,7 +27,7 @@ class NodeStatuses:
 
     #: Codes with a special meaning; others index `statuses`.
     _ABSENT = -1
-    _PASSES = -2
+    PASSES = -2
     _OUTSIDE = -3
 
     def __init__(self, nodes: Nodes) -> None:
@@ -39,6 +39,19 @@ class NodeStatuses:
         self._size = len(self._nodes)
         #: Status of nodes that were not evaluated: unresolvable, as in kube-scheduler.
         self.absent = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+
+    @property
+    def columns(self) -> tuple[npt.NDArray[np.int32], Sequence[Status]]:
+        """Return a code per row, and the statuses that codes from 0 on are indexes of.
+
+        Of the other codes, `PASSES` marks the rows that pass; the others were not evaluated.
+        """
+        return self._codes, self._statuses
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the rows."""
+        return self._nodes.lasting_names
 
     def afresh(self, absent: Status) -> NodeStatuses:
         """Return an object for the same nodes with nothing recorded yet."""
@@ -79,7 +92,7 @@ class NodeStatuses:
 
     def accept(self, rows: Rows | Mask | slice) -> None:
         """Record that some rows pass."""
-        self._codes[rows] = self._PASSES
+        self._codes[rows] = self.PASSES
 
     def forget(self, rows: Rows | Mask) -> None:
         """Discard what was recorded for some rows: they count as not evaluated."""
@@ -99,10 +112,10 @@ class NodeStatuses:
     @property
     def passing(self) -> Rows:
         """Return the rows that pass."""
-        return np.flatnonzero(self._codes == self._PASSES)
+        return np.flatnonzero(self._codes == self.PASSES)
 
     def _at(self, code: int) -> Status | None:
-        if code == self._PASSES:
+        if code == self.PASSES:
             return None
         return self.absent if code < 0 else self._statuses[code]
 

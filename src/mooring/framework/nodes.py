@@ -224,6 +224,11 @@ class Nodes:
         names = self._columns.names
         return names if self.rows is None else [names[row] for row in self.rows.tolist()]
 
+    @property
+    def lasting_names(self) -> tuple[str, ...]:
+        """Return the names of all nodes by row, for records: later changes do not affect them."""
+        return self._columns.lasting_names
+
     def row(self, name: str) -> int:
         """Return the row of a node in the full snapshot, or -1."""
         return self._columns.rows.get(name, -1)

@@ -26,7 +26,13 @@ class CycleState:
     each with its state.
     """
 
-    __slots__ = ("_data", "record_plugin_metrics", "skip_filter_plugins", "skip_score_plugins")
+    __slots__ = (
+        "_data",
+        "examines",
+        "record_plugin_metrics",
+        "skip_filter_plugins",
+        "skip_score_plugins",
+    )
 
     def __init__(self) -> None:
         self._data: dict[Hashable, Any] = {}
@@ -36,6 +42,9 @@ class CycleState:
         self.skip_score_plugins: frozenset[str] = frozenset()
         #: Whether every plugin is timed in this attempt (only a sample of attempts is).
         self.record_plugin_metrics = False
+        #: Whether the plugins are only asked, for an explanation: nothing comes of this attempt, so
+        #: a plugin that remembers attempts must not remember this one.
+        self.examines = False
 
     def write(self, key: Hashable, value: Any) -> None:
         """Store `value` under `key`."""
@@ -70,6 +79,7 @@ class CycleState:
         other.skip_filter_plugins = self.skip_filter_plugins
         other.skip_score_plugins = self.skip_score_plugins
         other.record_plugin_metrics = self.record_plugin_metrics
+        other.examines = self.examines
         return other
 
 

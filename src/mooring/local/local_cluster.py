@@ -20,6 +20,8 @@ from mooring.client.transports import make_transport
 from mooring.controllers.controlled_kinds import COMPOSITE_POD_GROUPS, POD_GROUPS, WORKLOADS
 from mooring.controllers.controller import Controller
 from mooring.controllers.controllers import GROUP_KINDS, KINDS, SCHEDULING_KINDS
+from mooring.explain.attempt_history import DEFAULT_MEMORY
+from mooring.explain.explainer import Explainer
 from mooring.kubelet.image_contents import ImageContents
 from mooring.local.custom_definitions import SETS, definitions, sets_for
 from mooring.local.local_scheduler import LocalScheduler, Plan
@@ -44,6 +46,8 @@ class LocalClusterSettings(msgspec.Struct, frozen=True):
     source: Connection | None = None
     #: The sets of custom resources to serve, in addition to those that its plugins need.
     custom_sets: tuple[str, ...] = ()
+    #: Bytes for the records of scheduling attempts; 0 keeps none.
+    explain_memory: int = DEFAULT_MEMORY
     #: Which container images really run.
     images: ImageContents = msgspec.field(default_factory=ImageContents)
 
@@ -100,11 +104,18 @@ class LocalCluster:
         parts.push_async_callback(workers.close)
         await workers.start()
         if settings.plan is not None:
-            scheduler = self._scheduler = LocalScheduler(server.api, settings.plan, clock)
+            scheduler = self._scheduler = LocalScheduler(
+                server.api, settings.plan, clock, settings.explain_memory
+            )
             parts.push_async_callback(scheduler.close)
             await scheduler.start()
         server.api.ready = True
         server.write_kubeconfig()
+
+    @property
+    def explainer(self) -> Explainer | None:
+        """Return what answers questions about pods; None without a scheduler."""
+        return None if self._scheduler is None else self._scheduler.explainer
 
     async def _copy(self, source: Connection) -> None:
         client = Client(make_transport(source, clock=self._clock), clock=self._clock)

@@ -19,6 +19,8 @@ from mooring.app.watchdog import LoopWatchdog
 from mooring.client.client import Client
 from mooring.config import LoadResult, default_config, load_config
 from mooring.config.defaults import SCHEDULER_NAME
+from mooring.explain.attempt_history import DEFAULT_MEMORY, make_history
+from mooring.explain.explainer import Explainer
 from mooring.extenders.extenders import with_extenders
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
@@ -96,12 +98,21 @@ def _with_default_scheduler(
 
 
 class LocalScheduler:
-    """A scheduler in the process of its API server."""
+    """A scheduler in the process of its API server.
 
-    def __init__(self, api: Api, plan: Plan, clock: Clock) -> None:
+    It keeps records of attempts within `explain_memory` bytes, also when it switches to another
+    plan.
+    """
+
+    def __init__(
+        self, api: Api, plan: Plan, clock: Clock, explain_memory: int = DEFAULT_MEMORY
+    ) -> None:
         self._clock = clock
         self._client = Client(LocalTransport(api, USER, user_agent=_AGENT), clock=clock)
+        self._history = make_history(explain_memory)
         self._running = self._make(plan)
+        #: Answers questions about pods.
+        self.explainer = Explainer(self._running.scheduler, self._history)
         #: Names a plugin that blocks the loop, from another thread.
         self._watchdog = LoopWatchdog()
         self._side = SideLoop("watchdog")
@@ -116,6 +127,7 @@ class LocalScheduler:
             features=plan.features,
             clock=self._clock,
             metrics=make_metrics(plan.features),
+            taps=() if self._history is None else (self._history,),
         )
 
     async def start(self) -> None:
@@ -155,6 +167,7 @@ class LocalScheduler:
         fresh = self._make(plan)
         await self._end()
         self._running = fresh
+        self.explainer.attach(fresh.scheduler)
         await self.start()
 
     async def close(self) -> None:

@@ -97,6 +97,10 @@ class BackoffQueue:
         """Remove a pod that is in this queue."""
         self._heap_of(info).remove(info)
 
+    def end_of(self, info: QueuedPodInfo) -> float:
+        """Return when the backoff of a pod is over."""
+        return info.backoff_expiration + (ORDERING_WINDOW if self._aligned else 0.0)
+
     def pop_early(self) -> QueuedPodInfo | None:
         """Remove and return the refused pod whose backoff ends first, or return None."""
         return self._refused.pop()

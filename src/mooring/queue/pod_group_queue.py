@@ -280,6 +280,10 @@ class PodGroupQueue:
 
     # ---- for debugging and display
 
+    def is_missing(self, group_key: str) -> bool:
+        """Return whether a group does not exist."""
+        return self._groups.get(group_key) is None
+
     def waiting(self) -> Iterator[QueuedPodInfo]:
         """Yield the pods that are in no part of the queue: incomplete or arrived."""
         for table in (self._incomplete, self._arrived):

@@ -48,7 +48,31 @@ class PodHeap:
         return len(self._entries)
 
     def __iter__(self) -> Iterator[QueuedPodInfo]:
-        return (info for _, _, ticket, info in self._entries if info.ticket == ticket)
+        return (entry[3] for entry in self._entries if _is_valid(entry))
+
+    def position(self, info: QueuedPodInfo) -> int:
+        """Return how many pods will be popped up to and including this one, from 1.
+
+        0 if it is not in this heap, or if a plugin's keys cannot be compared.
+        """
+        own = next((entry for entry in self._entries if entry[2] == info.ticket), None)
+        if own is None:
+            return 0
+        try:
+            before = sum(entry[:3] < own[:3] for entry in self._entries if _is_valid(entry))
+        except Exception:
+            return 0
+        return before + 1
+
+    def in_order(self) -> list[QueuedPodInfo]:
+        """Return the pods in the order in which they will be popped."""
+        valid = [entry for entry in self._entries if _is_valid(entry)]
+        try:
+            valid.sort(key=lambda entry: entry[:3])
+        except Exception:
+            # A plugin's keys cannot be compared: the order is not known.
+            return [entry[3] for entry in valid]
+        return [entry[3] for entry in valid]
 
     def push(self, info: QueuedPodInfo) -> None:
         """Add a pod that is in no heap."""
@@ -82,7 +106,7 @@ class PodHeap:
         info.ticket = None
         self._size -= 1
         if len(self._entries) > 2 * self._size:
-            self._entries = [entry for entry in self._entries if entry[3].ticket == entry[2]]
+            self._entries = [entry for entry in self._entries if _is_valid(entry)]
             try:
                 heapq.heapify(self._entries)
             except BaseException as error:
@@ -112,6 +136,10 @@ class PodHeap:
             parent, child = entries[(index - 1) // 2], entries[index]
             assert not child[:3] < parent[:3], f"{child[3]} stands before {parent[3]}"
         assert self._size == sum(1 for _ in self), "the size of the heap is wrong"
+
+
+def _is_valid(entry: _Entry) -> bool:
+    return entry[3].ticket == entry[2]
 
 
 def by_priority(info: QueuedPodInfo) -> tuple[int, float]:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from enum import IntEnum
 from typing import Any
 
@@ -83,6 +83,12 @@ class Hints:
                 if hints:
                     waiting[name] = hints
         return waiting
+
+    def events_of(self, plugins: Collection[str]) -> Sequence[ClusterEvent]:
+        """Return the events that some of these plugins wait for; every event if one is unknown."""
+        if not plugins or any(name not in self._events for name in plugins):
+            return (ALL_EVENTS,)
+        return [event for name in sorted(plugins) for event in self._events[name]]
 
     def knows(self, name: str) -> bool:
         """Return whether a plugin of this name is in the profile."""

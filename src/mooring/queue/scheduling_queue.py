@@ -23,7 +23,6 @@ a half-finished change.
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import count
 from typing import Any
@@ -43,18 +42,17 @@ from mooring.queue.in_flight import InFlight
 from mooring.queue.nominator import PodNominator
 from mooring.queue.pod_group_queue import GroupOutcome, PodGroupQueue
 from mooring.queue.pre_enqueue import PreEnqueue, QueueProfile
+from mooring.queue.queue_places import QueuePlaces
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import Place, QueuedPodInfo
 from mooring.queue.queueing_hints import Hints, QueueingStrategy
 from mooring.queue.sub_queues import SubQueues
+from mooring.queue.unschedulable_timeouts import (
+    DEFAULT_MAX_IN_UNSCHEDULABLE,
+    UnschedulableTimeouts,
+)
 
 log = logging.getLogger(__name__)
-
-#: Seconds after which an unschedulable pod is tried again although nothing changed.
-# kube-scheduler: --pod-max-in-unschedulable-pods-duration
-DEFAULT_MAX_IN_UNSCHEDULABLE = 300.0
-#: Seconds between two searches for such pods.
-FLUSH_INTERVAL = 30.0
 
 _MOVED = "Pod moved to an internal scheduling queue"
 _NOT_INTERESTING = "receive an event that isn't interested by any enabled plugins"
@@ -83,7 +81,6 @@ class SchedulingQueue:
         now = clock.now
         self._now = now
         self._nominator = nominator
-        self._max_in_unschedulable = max_in_unschedulable
         self._pop_from_backoff = features.enabled("SchedulerPopFromBackoffQ")
         self._changes = event_types.Changes(features)
         release = features.release
@@ -130,7 +127,13 @@ class SchedulingQueue:
             # Shown as 0 while the gate of pod groups is off.
             for queue in (labels.INCOMPLETE, labels.PENDING):
                 metrics.pending_pods[queue].set(0)
-        self._next_look = now() + FLUSH_INTERVAL
+        self._timeouts = UnschedulableTimeouts(
+            self._places.unschedulable, max_in_unschedulable, now()
+        )
+        #: Where each pod is, for display.
+        self.where = QueuePlaces(
+            self._places, self._in_flight, self._groups, self._hints, self._timeouts
+        )
         #: The number of pods popped so far.
         self.scheduling_cycle = 0
 
@@ -319,27 +322,13 @@ class SchedulingQueue:
         now = self._now()
         for info in self._places.pop_completed(now):
             self._move_to_active(info, event_types.BACKOFF_COMPLETE, from_backoff=True)
-        if now < self._next_look:
-            return
-        self._next_look = now + FLUSH_INTERVAL
-        leftover = self._places.unschedulable.older_than(now - self._max_in_unschedulable)
-        for info in leftover:
-            info.was_flushed = True
-            info.flush_timestamp = now
-            for member in info.each():
-                member.was_flushed = True
-        if leftover:
+        if leftover := self._timeouts.take_due(now):
             self._move(leftover, event_types.UNSCHEDULABLE_TIMED_OUT, None, None)
 
     def next_wakeup(self) -> float | None:
         """Return when `flush` will have something to do, or None if no pod waits for a time."""
-        moments = []
-        if (completion := self._places.backoff.next_completion()) is not None:
-            moments.append(completion)
-        if len(self._places.unschedulable):
-            due = self._places.unschedulable.oldest + self._max_in_unschedulable
-            moments.append(max(self._next_look, math.nextafter(due, math.inf)))
-        return min(moments, default=None)
+        moments = (self._places.backoff.next_completion(), self._timeouts.next_wakeup())
+        return min((moment for moment in moments if moment is not None), default=None)
 
     # ---- events
 

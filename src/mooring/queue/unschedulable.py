@@ -42,7 +42,7 @@ class UnschedulablePods:
         info.filed = Filed(info.profile, plugins, info.is_gated)
         for plugin in plugins:
             self._by_plugin.setdefault((info.profile, plugin), {})[info.key] = info
-        self._oldest = min(self._oldest, _since(info))
+        self._oldest = min(self._oldest, waiting_since(info))
 
     def remove(self, info: QueuedPodInfo) -> None:
         """Remove a pod that is in here."""
@@ -82,8 +82,8 @@ class UnschedulablePods:
 
     def older_than(self, moment: float) -> list[QueuedPodInfo]:
         """Return the pods that have been waiting here since before a moment."""
-        self._oldest = min(map(_since, self), default=math.inf)
-        return [info for info in self if _since(info) < moment]
+        self._oldest = min(map(waiting_since, self), default=math.inf)
+        return [info for info in self if waiting_since(info) < moment]
 
     def validate(self) -> None:
         """Check that the index contains exactly the pods in here."""
@@ -96,11 +96,12 @@ class UnschedulablePods:
             assert filed.gated == info.is_gated
             for plugin in filed.plugins:
                 assert self._by_plugin[filed.profile, plugin][key] is info
-            assert _since(info) >= self.oldest
+            assert waiting_since(info) >= self.oldest
         entries = sum(len(info.filed.plugins) for info in self if info.filed is not None)
         assert entries == sum(map(len, self._by_plugin.values())), "the index holds strangers"
         assert self.gated == sum(info.is_gated for info in self)
 
 
-def _since(info: QueuedPodInfo) -> float:
+def waiting_since(info: QueuedPodInfo) -> float:
+    """Return when a pod became unschedulable, or was last tried only because of a timeout."""
     return max(info.timestamp, info.flush_timestamp)

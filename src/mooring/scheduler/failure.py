@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from mooring.cycle.message import refused_on_node
 from mooring.errors import cut_text
@@ -31,8 +31,8 @@ class Failure:
         rejected: bool,
         no_fit: bool = False,
         of_group: bool = False,
-        unschedulable: Iterable[str] = (),
-        pending: Iterable[str] = (),
+        unschedulable: Collection[str] = (),
+        pending: Collection[str] = (),
         nominated: str | None = "",
     ) -> None:
         #: Cut, because an API server refuses a condition of megabytes and the pod would have none.

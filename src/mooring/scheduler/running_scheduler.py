@@ -20,7 +20,7 @@ from mooring.observe.attempt_random import AttemptRandom
 from mooring.observe.clock import Clock
 from mooring.observe.host import hostname
 from mooring.observe.metrics import Metrics
-from mooring.queue.scheduling_queue import DEFAULT_MAX_IN_UNSCHEDULABLE
+from mooring.queue.unschedulable_timeouts import DEFAULT_MAX_IN_UNSCHEDULABLE
 from mooring.registry import Registry
 from mooring.scheduler.scheduler import GRACE, Scheduler
 from mooring.scheduler.taps import SchedulingTap

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -45,7 +46,8 @@ from mooring.queue.nominator import PodNominator
 from mooring.queue.order import queue_order
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
-from mooring.queue.scheduling_queue import DEFAULT_MAX_IN_UNSCHEDULABLE, SchedulingQueue
+from mooring.queue.scheduling_queue import SchedulingQueue
+from mooring.queue.unschedulable_timeouts import DEFAULT_MAX_IN_UNSCHEDULABLE
 from mooring.registry import Registry
 from mooring.scheduler.event_handlers import ClusterEvents, Informers, posting_handler
 from mooring.scheduler.failure import Failure
@@ -125,13 +127,18 @@ class Scheduler:
         self._tasks = PluginTasks()
         self._periodic = PeriodicWork(clock)
         self._stopping = False
-        self._read_only = read_only
+        #: Whether the scheduler only follows a cluster: what plugins spawn is discarded.
+        self.read_only = read_only
+        #: Whether a plugin is only asked at the moment, for an explanation.
+        self._examining = False
         #: Whether the loop has begun: what the informers found first has been taken in.
         self._synced = False
         #: The pod whose cycle ended because the task of the loop was cancelled.
         self._interrupted: QueuedPodInfo | None = None
-        self._pods: Lister[Pod] = informers.informer(Pod).store
-        self.nominator = PodNominator(self.pod_infos, self._pods)
+        #: The latest version of every pod.
+        self.pods: Lister[Pod] = informers.informer(Pod).store
+        self.extenders = extenders
+        self.nominator = PodNominator(self.pod_infos, self.pods)
         self.status_writer = StatusWriter(client, clock, self._tasks.start)
         self.profiles = self._make_profiles(
             config, registry, client, http, features, random, extenders
@@ -144,6 +151,7 @@ class Scheduler:
             extenders=extenders,
             percentage_of_nodes_to_score=settings.percentage_of_nodes_to_score,
             random=random,
+            keep_raw=self._taps is not None,
         )
         first = next(iter(self.profiles.values()))
         self.queue = SchedulingQueue(
@@ -178,7 +186,7 @@ class Scheduler:
             binding=binding,
             events_of=events_of,
             status_writer=self.status_writer,
-            pods=self._pods,
+            pods=self.pods,
             clock=clock,
             metrics=metrics,
             taps=self._taps,
@@ -239,7 +247,7 @@ class Scheduler:
             synced=lambda: self._synced,
             waiting_pods=self.on_the_way,
             activate=self._activate,
-            spawn=_discard if self._read_only else self._tasks.spawn,
+            spawn=self._spawn,
             every=self._periodic.add,
             pod_groups=self.pod_groups or PodGroups(),
             metrics=self.metrics,
@@ -252,7 +260,27 @@ class Scheduler:
     # Work beside the loop.
 
     def _activate(self, pods: Iterable[Pod]) -> None:
-        self.inbox.post(self.queue.activate, tuple(pods))
+        if not self._examining:
+            self.inbox.post(self.queue.activate, tuple(pods))
+
+    def _spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
+        if self.read_only or self._examining:
+            work.close()
+        else:
+            self._tasks.spawn(work, pod)
+
+    @contextmanager
+    def examining(self) -> Iterator[None]:
+        """Call plugins without effect: drop what they spawn or activate, restore the random source.
+
+        Only for the time between two cycles.
+        """
+        state, self._examining = self.random.state, True
+        try:
+            yield
+        finally:
+            self._examining = False
+            self.random.state = state
 
     # The loop.
 
@@ -395,8 +423,3 @@ class Scheduler:
             self.attempts.give_back(attempt, status)
         else:
             self.attempts.binding_failed(attempt, status)
-
-
-def _discard(work: Coroutine[Any, Any, None], pod: Pod) -> None:
-    """Drop a plugin's work without running it."""
-    work.close()

@@ -195,7 +195,8 @@ class Coscheduling(Plugin):
         gap = resource_gap(nodes.all, group, needed)
         if gap:
             return Status.unresolvable(describe_gap(gap))
-        self._permitted.add(key, now, self.args.permit_waiting_time_seconds)
+        if not state.examines:
+            self._permitted.add(key, now, self.args.permit_waiting_time_seconds)
         return None
 
     def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> Status:

@@ -1,0 +1,90 @@
+"""LiveExplanation: what a running scheduler says of one pod, as data and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from mooring.explain.attempt_record import AttemptRecord
+from mooring.explain.data import explanation_data
+from mooring.explain.examination import Examination
+from mooring.explain.queue_text import duration_text, queue_text
+from mooring.explain.text import explanation_text
+from mooring.queue.queue_places import QueuePlace
+
+#: Version of the format of the data.
+VERSION = 2
+
+
+class LiveExplanation(msgspec.Struct, kw_only=True):
+    """A pod's attempt explained, with its place in the queue and its other attempts."""
+
+    #: When the question was answered, in seconds since the epoch.
+    time: float
+    #: What the plugins said: in the attempt of `record`, or now.
+    found: Examination
+    #: The attempt that is explained; None if no attempt was recorded.
+    record: AttemptRecord | None = None
+    #: Whether the plugins were asked now, because the answers in the attempt are not known.
+    asked_now: bool = False
+    #: The other attempts that are known, the oldest first.
+    others: Sequence[AttemptRecord] = ()
+    #: Where the pod is in the queue; None if it does not wait.
+    queue: QueuePlace | None = None
+    #: The node that the pod has.
+    current_node: str = ""
+    #: Whether the pod still exists.
+    exists: bool = True
+    #: The extenders, which are not asked for an explanation.
+    extenders: Sequence[str] = ()
+
+    @property
+    def state(self) -> str:
+        """Return how the pod is now, in a few words."""
+        if not self.exists:
+            return "is gone"
+        return f"is on {self.current_node}" if self.current_node else "is pending"
+
+    def data(self) -> dict[str, Any]:
+        """Return the explanation for JSON and YAML (docs/explain.md)."""
+        return {
+            "version": VERSION,
+            "time": self.time,
+            "state": self.state,
+            "currentNode": self.current_node,
+            "askedNow": self.asked_now,
+            "recorded": self.found.recorded,
+            **explanation_data([self.found]),
+            "record": _plain(self.record),
+            "queue": _plain(self.queue),
+            "earlierAttempts": [_plain(record) for record in self.others],
+            "extendersNotAsked": list(self.extenders),
+        }
+
+    def lines(self, width: int | None = None, *, nodes: int | None = None) -> list[str]:
+        """Return the explanation as text; `nodes` is how many nodes a table shows."""
+        queue = "" if self.queue is None else queue_text(self.queue, self.time)
+        lines = explanation_text(
+            [self.found], width, nodes=nodes, current=self.current_node, queue=queue
+        )
+        lines[0] = self._heading()
+        if self.extenders:
+            names = ", ".join(self.extenders)
+            lines.insert(1, f"  extenders are not asked for an explanation: {names}")
+        return lines
+
+    def _heading(self) -> str:
+        decision, record = self.found.decision, self.record
+        if record is None:
+            when = "no attempt is known"
+        else:
+            ago = duration_text(self.time - record.time)
+            when = f"attempt {record.attempt}, {ago} ago"
+        asked = "; asked now" if self.asked_now else ""
+        return f"{decision.pod.key} {self.state}: {when}, profile {decision.profile_name}{asked}"
+
+
+def _plain(value: Any) -> Any:
+    return msgspec.to_builtins(value)
