@@ -7,6 +7,7 @@
     │   └── NoAnswerError   the API server did not respond
     │       └── LeaseExpiredError   a write was not sent: another process may hold the lease
     ├── ExtenderError an extender failed, or sent an unexpected response
+    ├── JournalError  a journal cannot be written or read
     └── PluginError   a plugin broke its contract
 
 A refusal to place a pod is a value (a `Status`), never an exception.
@@ -238,6 +239,10 @@ class ExtenderError(MooringError):
 
     def __init__(self, message: str) -> None:
         super().__init__(cut_text(message))
+
+
+class JournalError(MooringError):
+    """A journal that cannot be written or read. The text says what to do."""
 
 
 class PluginError(MooringError):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mooring.cel.meter import CostExceeded, Frame
-from mooring.cel.slots import Failed, Pending, attempt, ready
+from mooring.cel.slots import FailedValue, Pending, attempt, ready
 from mooring.cel.values import EvaluationError
 
 
@@ -32,7 +32,7 @@ def test_a_pending_value_that_fails_is_kept_as_failed() -> None:
     with pytest.raises(EvaluationError, match="bad"):
         ready(frame, 0, Pending(fail))
     kept = frame.locals[0]
-    assert isinstance(kept, Failed)
+    assert isinstance(kept, FailedValue)
     with pytest.raises(EvaluationError, match="bad"):
         ready(frame, 0, kept)
     assert frame.cost == 1
@@ -42,7 +42,7 @@ def test_an_attempt_returns_the_value_or_the_failure() -> None:
     frame = Frame({}, slots=0, limit=10)
     assert attempt(lambda frame: 7, frame) == 7
     failed = attempt(fail, frame)
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, FailedValue)
     assert str(failed.error) == "bad"
 
 

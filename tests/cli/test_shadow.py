@@ -11,6 +11,8 @@ import pytest
 from mooring.cli import shadow as module
 from mooring.cli.main import main
 from mooring.cli.shadow import looking, report_lines
+from mooring.explain.journal.entries import CheckpointEnds, CheckpointObject
+from mooring.explain.journal.reading import read_journal
 from mooring.insight.comparison import PodComparison, Verdict
 from mooring.insight.shadow import Shadow, ShadowReport
 from tests.apiserver.api_server import PODS, pod
@@ -79,3 +81,15 @@ async def test_the_report_of_a_local_cluster(
         first, *_, last = capsys.readouterr().out.splitlines()
         assert first.startswith("Following https://127.0.0.1:")
         assert " decided alike (" in last
+
+
+async def test_a_shadow_can_write_a_journal(tmp_path: Path) -> None:
+    folder = tmp_path / "journal"
+    flags = ["shadow", "--for", "200ms", "--kubeconfig", str(tmp_path / "kubeconfig")]
+    async with running(tmp_path, nodes=3) as cluster:
+        await cluster.post(PODS, pod("web"))
+        assert await asyncio.to_thread(main, [*flags, "--journal", str(folder)]) == 0
+    entries = list(read_journal(folder))
+    kinds = [entry.kind for entry in entries if isinstance(entry, CheckpointObject)]
+    assert kinds.count("nodes.v1.") == 3
+    assert any(isinstance(entry, CheckpointEnds) for entry in entries)

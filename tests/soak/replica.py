@@ -26,6 +26,7 @@ from mooring.scheduler.taps import SchedulingTap
 from tests.soak.api_server import ApiServer
 from tests.soak.lease_checks import request_seconds
 from tests.soak.scheduler_sets import Settings
+from tests.soak.soak_journal import ReplicaJournals
 from tests.support.virtual_loop import LoopClock, Process
 
 #: Seconds that a scheduler has to end when it is stopped.
@@ -52,6 +53,7 @@ class Replica:
         server: ApiServer,
         seed: int,
         tap: Callable[[], ReplicaTap] | None = None,
+        journals: ReplicaJournals | None = None,
     ) -> None:
         """Prepare a scheduler; `tap` makes an observer of each of its processes."""
         self._name = name
@@ -59,6 +61,7 @@ class Replica:
         self._settings = settings
         self._server = server
         self._seed = seed
+        self._journals = journals
         self._random = Random(f"{seed}/{name}")
         #: Clocks differ between replicas, which must not matter.
         self._clock = LoopClock(1_800_000_000.0 + self._random.choice((0.0, -3600.0, 3600.0)))
@@ -110,6 +113,9 @@ class Replica:
             fence = make_fence(election, asyncio.get_running_loop().time)
         check = None if fence is None else fence.check_request
         tap = None if self._make_tap is None else self._make_tap()
+        journal = None
+        if self._journals is not None:
+            journal = self._journals.begin(settings, self._clock, process)
         running = RunningScheduler(
             settings.config,
             client=self._client(process, rate_limit(50.0, 100, self._clock), check),
@@ -123,10 +129,12 @@ class Replica:
             random=Random(f"{self._seed}/{process.name}"),
             host="simulated",
             before_write=None if fence is None else fence.check,
-            taps=() if tap is None else (tap,),
+            taps=[one for one in (tap, journal) if one is not None],
         )
         if tap is not None:
             tap.begin(running.scheduler)
+        if journal is not None:
+            journal.attach(running)
         elector = None if fence is None else self._make_elector(process, election, fence)
         electing: asyncio.Task[bool] | None = None
 
@@ -141,6 +149,8 @@ class Replica:
         running.start()
         await duty.run(running.scheduler, running.sync)
         await running.close(0.0 if duty.lost_lease else GRACE)
+        if journal is not None:
+            journal.close()
         if elector is not None and electing is not None:
             elector.stop()
             await asyncio.wait((electing,), timeout=GRACE)

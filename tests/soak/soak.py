@@ -31,6 +31,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from random import Random
 
 import msgspec
@@ -46,6 +47,7 @@ from tests.soak.object_store import Json, ObjectStore
 from tests.soak.replica import Replica, ReplicaTap
 from tests.soak.scenarios import Workload
 from tests.soak.scheduler_sets import Cast, Company, draw_cast, settings_of
+from tests.soak.soak_journal import ReplicaJournals
 from tests.support.virtual_loop import (
     LoopClock,
     StandstillError,
@@ -98,19 +100,25 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def run_seed(
-    seed: int, v: int | None = None, tap: Callable[[], ReplicaTap] | None = None
+    seed: int,
+    v: int | None = None,
+    tap: Callable[[], ReplicaTap] | None = None,
+    journals: Path | None = None,
 ) -> Report:
     """Run one seed to its end; with `v` the scheduler's log of that verbosity is printed.
 
-    `tap` makes an observer of each scheduler process.
+    `tap` makes an observer of each scheduler process. With `journals`, each scheduler writes a
+    journal to a folder of its name in that one.
     """
     faults = _Bugs(v)
     with faults:
-        soak = _Soak(seed, tap)
+        soak = _Soak(seed, tap, journals)
         try:
             run_virtually(soak.run(), Random(f"{seed}/order"))
         except StandstillError as error:
             faults.found.append(str(error))
+        finally:
+            soak.close()
     return soak.report(faults.found)
 
 
@@ -126,7 +134,12 @@ def company_of(seed: int) -> Company:
 class _Soak:
     """One run."""
 
-    def __init__(self, seed: int, tap: Callable[[], ReplicaTap] | None = None) -> None:
+    def __init__(
+        self,
+        seed: int,
+        tap: Callable[[], ReplicaTap] | None = None,
+        journals: Path | None = None,
+    ) -> None:
         self._seed = seed
         self._random = Random(f"{seed}/soak")
         self._store = ObjectStore()
@@ -136,10 +149,14 @@ class _Soak:
         self._cast = _cast_of(seed)
         elects = self._cast.company is Company.REPLICAS
         self._ledger = Ledger(self._server, several=self._cast.company is not Company.ALONE)
-        self._replicas = [
-            Replica(f"scheduler-{number}", settings_of(names, elects), self._server, seed, tap)
-            for number, names in enumerate(self._cast.names, 1)
-        ]
+        self._replicas: list[Replica] = []
+        self._journals: list[ReplicaJournals] = []
+        for number, names in enumerate(self._cast.names, 1):
+            name, settings = f"scheduler-{number}", settings_of(names, elects)
+            journal = None if journals is None else ReplicaJournals(journals / name)
+            if journal is not None:
+                self._journals.append(journal)
+            self._replicas.append(Replica(name, settings, self._server, seed, tap, journal))
         self._lease_judge: LeaseJudge | None = None
         if elects:
             election = settings_of(self._cast.names[0], elects).config.config.leader_election
@@ -164,6 +181,11 @@ class _Soak:
             self._cast.company,
             self._weather,
         )
+
+    def close(self) -> None:
+        """Close the journals."""
+        for journal in self._journals:
+            journal.close()
 
     async def run(self) -> None:
         """Run the workload with faults, then without, then the final checks."""
@@ -193,6 +215,8 @@ class _Soak:
         await asyncio.sleep(CALM_SECONDS)
         await self._reckon()
         self._violations += [_describe(context) for context in loop.failures]
+        for journal in self._journals:
+            journal.end()
         for replica in self._replicas:
             replica.kill()
 

@@ -461,6 +461,19 @@ MOORING = FlagGroup(
             "that extender.",
         ),
         Flag(
+            "journal",
+            STRING,
+            "",
+            "Write a journal to this folder, which is created if it does not exist: every change "
+            "and decision, for `mooring replay`.",
+        ),
+        Flag(
+            "journal-max-bytes",
+            QUANTITY,
+            Quantity("1Gi"),
+            "The most bytes of the journal; the oldest part is removed.",
+        ),
+        Flag(
             "explain-memory",
             QUANTITY,
             Quantity("16Mi"),

@@ -17,6 +17,7 @@ from mooring.app.flag_table import ALL, WITHOUT_EFFECT
 from mooring.app.flags import FlagValues, parse_flags
 from mooring.app.removed_flags import removed_warnings
 from mooring.errors import ConfigError
+from mooring.explain.journal.journal_limits import check_max_bytes
 from mooring.framework.features import FeatureGates
 from mooring.framework.releases import NEWEST, parse_versions
 from mooring.observe.logs import JSON, TEXT
@@ -73,6 +74,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     authorization: Authorization
     metrics: MetricOptions
     pod_max_in_unschedulable_pods: Duration
+    #: The folder of the journal, and its most bytes; "" writes none.
+    journal: str
+    journal_max_bytes: int
     #: How long a scheduling cycle may last before /livez fails.
     livez_scheduling_cycle_timeout: Duration
     #: Warnings for the user.
@@ -111,6 +115,7 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
         *_metric_mistakes(flags),
         *_livez_mistakes(flags),
         *_extender_mistakes(flags),
+        *_journal_mistakes(flags),
         *_explain_mistakes(flags),
     ]
     if errors:
@@ -136,6 +141,8 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
             allowed_labels_manifest=flags["allow-metric-labels-manifest"],
         ),
         pod_max_in_unschedulable_pods=flags["pod-max-in-unschedulable-pods-duration"],
+        journal=flags["journal"],
+        journal_max_bytes=flags["journal-max-bytes"].value(),
         livez_scheduling_cycle_timeout=flags["livez-scheduling-cycle-timeout"],
         warnings=(
             *gates.warnings,
@@ -150,6 +157,11 @@ def _extender_mistakes(flags: FlagValues) -> Iterator[str]:
     name = "extender-max-response-size"
     if not 1 <= flags[name].value() <= 2**30:
         yield f"--{name} must be from 1 byte to 1Gi, got {flags[name]}"
+
+
+def _journal_mistakes(flags: FlagValues) -> Iterator[str]:
+    if mistake := check_max_bytes(flags["journal-max-bytes"]):
+        yield mistake
 
 
 def _explain_mistakes(flags: FlagValues) -> Iterator[str]:

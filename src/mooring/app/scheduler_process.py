@@ -34,6 +34,7 @@ from mooring.client.transports import make_transport
 from mooring.config import to_v1
 from mooring.explain.attempt_history import make_history
 from mooring.explain.explainer import Explainer
+from mooring.explain.journal.journal_folder import JournalFolder
 from mooring.extenders import longest_wait
 from mooring.framework.release_metrics import make_metrics
 from mooring.informers.factory import InformerFactory
@@ -163,19 +164,31 @@ class SchedulerProcess:
             return await self._run(signals)
 
     async def _run(self, signals: ProcessSignals) -> int:
-        history = make_history(self._command.options.explain_memory)
+        options = self._command.options
+        history = make_history(options.explain_memory)
+        folder = journal = None
+        if options.journal:
+            folder = JournalFolder(options.journal, options.journal_max_bytes)
+            journal = folder.begin(
+                self._config,
+                registry=self._command.registry,
+                features=options.feature_gates,
+                clock=self._clock,
+                metrics=self._metrics,
+                max_in_unschedulable=options.pod_max_in_unschedulable_pods.seconds,
+            )
         running = RunningScheduler(
             self._config,
             client=self._client,
             event_client=self._event_client,
             registry=self._command.registry,
-            features=self._command.options.feature_gates,
+            features=options.feature_gates,
             clock=self._clock,
             metrics=self._metrics,
-            max_in_unschedulable=self._command.options.pod_max_in_unschedulable_pods.seconds,
-            extender_max_response=self._command.options.extender_max_response,
+            max_in_unschedulable=options.pod_max_in_unschedulable_pods.seconds,
+            extender_max_response=options.extender_max_response,
             before_write=None if self._fence is None else self._fence.check,
-            taps=() if history is None else (history,),
+            taps=[tap for tap in (history, journal) if tap is not None],
         )
         self.explainer = Explainer(running.scheduler, history)
         serving = self._make_serving(running.informers)
@@ -185,6 +198,8 @@ class SchedulerProcess:
         signals.on(signal.SIGUSR2, debugger.dump)
         self._watchdog.attach(asyncio.get_running_loop(), running.scheduler)
         self._side.start()
+        if folder is not None and journal is not None:
+            folder.follow(journal, running)
         try:
             self._side.submit(self._watchdog.run())
             if serving is not None:
@@ -197,6 +212,8 @@ class SchedulerProcess:
             self._health.begin_shutdown()
             # Without the lease another scheduler may be at work already.
             await running.close(0.0 if self.lifecycle.lost_lease else GRACE)
+            if folder is not None:
+                await folder.close()
             if self._election is not None:
                 await self._election.release()
             if serving is not None:

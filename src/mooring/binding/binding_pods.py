@@ -40,6 +40,11 @@ class PermitWait:
         """Return the plugins that have not yet allowed the pod."""
         return tuple(self._waits)
 
+    @property
+    def waits(self) -> Mapping[str, float]:
+        """The plugins that have not yet allowed the pod, with their timeouts in seconds."""
+        return self._waits
+
     def allow(self, plugin: str) -> None:
         """Allow the pod for one plugin; the wait ends when the last plugin allows it."""
         self._waits.pop(plugin, None)
@@ -119,7 +124,7 @@ class BindingPods:
         """Remove a pod that no longer waits."""
         self._waiting.pop(uid, None)
 
-    def waiting(self) -> Iterable[WaitingPod]:
+    def waiting(self) -> Iterable[PermitWait]:
         """Return the pods that wait at Permit."""
         return tuple(self._waiting.values())
 

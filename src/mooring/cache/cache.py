@@ -118,6 +118,10 @@ class Cache:
             self._order = np.array([rows[name] for name in self._tree.names()], dtype=np.intp)
         return self._order
 
+    def node_zones(self) -> list[list[str]]:
+        """Return the names of the nodes by zone, from which `node_order` follows."""
+        return self._tree.zones()
+
     # Pods.
 
     def add_pod(self, pod: Pod) -> None:

@@ -49,6 +49,10 @@ class NodeTree:
             self.remove(node.metadata.name)
             self.add(node)
 
+    def zones(self) -> list[list[str]]:
+        """Return the names of each zone, in the order in which they were added."""
+        return [list(names) for names in self._zones.values()]
+
     def names(self) -> list[str]:
         """Return all names, one of each zone in turn."""
         order: list[str] = []

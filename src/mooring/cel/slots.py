@@ -27,7 +27,7 @@ class Pending(Unready):
         self.run = run
 
 
-class Failed(Unready):
+class FailedValue(Unready):
     """A value that could not be computed."""
 
     __slots__ = ("error",)
@@ -37,13 +37,13 @@ class Failed(Unready):
 
 
 def attempt(run: Run, frame: Frame) -> Any:
-    """Return a value, or Failed if evaluation fails; CostExceeded is raised."""
+    """Return a value, or FailedValue if evaluation fails; CostExceeded is raised."""
     try:
         return run(frame)
     except CostExceeded:
         raise
     except EvaluationError as error:
-        return Failed(error)
+        return FailedValue(error)
 
 
 def ready(frame: Frame, place: int, value: Unready) -> Any:
@@ -51,6 +51,6 @@ def ready(frame: Frame, place: int, value: Unready) -> Any:
     found: Any = value
     if isinstance(value, Pending):
         found = frame.locals[place] = attempt(value.run, frame)
-    if isinstance(found, Failed):
+    if isinstance(found, FailedValue):
         raise found.error
     return found

@@ -9,11 +9,13 @@ import json
 import logging
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mooring.api import Pod
 from mooring.api.durations import Duration
+from mooring.cli.journal_flags import add_journal_flags
 from mooring.cli.rule_flags import Rules, add_rule_flags, read_rules
 from mooring.config import LoadResult, default_config, load_config
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from mooring.insight.comparison import PodComparison
     from mooring.insight.shadow import Shadow, ShadowReport
     from mooring.scheduler.running_scheduler import RunningScheduler
+    from mooring.scheduler.taps import SchedulingTap
 
 USER_AGENT = "mooring-shadow"
 #: Version of the format of `-o json`.
@@ -45,6 +48,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_rule_flags(parser)
+    add_journal_flags(parser)
     parser.add_argument(
         "--for",
         dest="duration",
@@ -91,8 +95,10 @@ async def _follow(args: argparse.Namespace) -> None:
     shadow = Shadow(_tell if args.output == "text" else None)
     async with (
         reading_client(connection, USER_AGENT) as client,
-        following(both, client, rules.registry, rules.gates, taps=(shadow,)) as running,
+        _journal(args, rules, both) as (taps, follow),
+        following(both, client, rules.registry, rules.gates, taps=(*taps, shadow)) as running,
     ):
+        follow(running)
         shadow.begin(running.scheduler)
         if args.output == "text":
             print(f"Following {connection.server} by {rules.text}", flush=True)
@@ -104,6 +110,32 @@ async def _follow(args: argparse.Namespace) -> None:
         print(json.dumps(_data(shadow.report, rules.text), indent=2, ensure_ascii=False))
     else:
         print("\n".join(report_lines(shadow.report)))
+
+
+@contextlib.asynccontextmanager
+async def _journal(
+    args: argparse.Namespace, rules: Rules, config: LoadResult
+) -> AsyncIterator[tuple[Sequence[SchedulingTap], Callable[[RunningScheduler], None]]]:
+    """Open the journal that --journal asks for; yield its tap, and what starts it."""
+    if args.journal is None:
+        yield (), lambda running: None
+        return
+    from mooring.explain.journal.journal_folder import JournalFolder
+    from mooring.observe.clock import SystemClock
+    from mooring.observe.metrics import Metrics
+
+    folder = JournalFolder(args.journal, args.journal_max_bytes)
+    try:
+        journal = folder.begin(
+            config,
+            registry=rules.registry,
+            features=rules.gates,
+            clock=SystemClock(),
+            metrics=Metrics(),
+        )
+        yield (journal,), partial(folder.follow, journal)
+    finally:
+        await folder.close()
 
 
 def _their_rules(args: argparse.Namespace, rules: Rules) -> LoadResult:

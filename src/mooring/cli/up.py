@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from mooring.app.signals import ProcessSignals, run_until_done
 from mooring.cli import background, cluster_state
 from mooring.cli.gate_flags import add_gate_flags
+from mooring.cli.journal_flags import add_journal_flags
 from mooring.cli.messages import warn
 from mooring.cli.pid_file import KUBECONFIG, PidFile, beside
 from mooring.cli.progress import ProgressLine
@@ -142,6 +143,7 @@ def _add_scheduling(parser: argparse._ArgumentGroup) -> None:
         "(default: %(default)s)",
     )
     add_gate_flags(parser)
+    add_journal_flags(parser)
     parser.add_argument(
         "-v", "--v", type=_count, default=0, metavar="N", help="the log verbosity (default: 0)"
     )
@@ -200,7 +202,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _check_scheduling(args: argparse.Namespace) -> None:
     if args.no_scheduler:
-        for flag in ("config", "plugin", "watch", "no_default_scheduler"):
+        for flag in ("config", "plugin", "watch", "no_default_scheduler", "journal"):
             if getattr(args, flag):
                 name = flag.replace("_", "-")
                 raise ConfigError(f"--no-scheduler cannot be combined with --{name}")
@@ -269,6 +271,8 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
         nodes=args.nodes if args.nodes is not None else 0 if given else NODES,
         objects=tuple(objects),
         custom_sets=_custom_sets(args.crds),
+        journal=args.journal,
+        journal_max_bytes=args.journal_max_bytes,
         explain_memory=_explain_memory(args.explain_memory),
         images=ImageContents(map(parse_image, args.image)),
         source=load_kubeconfig(source) if source is not None else None,

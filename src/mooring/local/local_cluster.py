@@ -22,6 +22,8 @@ from mooring.controllers.controller import Controller
 from mooring.controllers.controllers import GROUP_KINDS, KINDS, SCHEDULING_KINDS
 from mooring.explain.attempt_history import DEFAULT_MEMORY
 from mooring.explain.explainer import Explainer
+from mooring.explain.journal.journal_folder import JournalFolder
+from mooring.explain.journal.journal_limits import MAX_BYTES
 from mooring.kubelet.image_contents import ImageContents
 from mooring.local.custom_definitions import SETS, definitions, sets_for
 from mooring.local.local_scheduler import LocalScheduler, Plan
@@ -46,6 +48,9 @@ class LocalClusterSettings(msgspec.Struct, frozen=True):
     source: Connection | None = None
     #: The sets of custom resources to serve, in addition to those that its plugins need.
     custom_sets: tuple[str, ...] = ()
+    #: The folder of the scheduler's journal, and its most bytes; None writes none.
+    journal: str | None = None
+    journal_max_bytes: int = MAX_BYTES
     #: Bytes for the records of scheduling attempts; 0 keeps none.
     explain_memory: int = DEFAULT_MEMORY
     #: Which container images really run.
@@ -84,6 +89,10 @@ class LocalCluster:
     async def _start(self, parts: AsyncExitStack) -> None:
         settings, server, clock = self._settings, self.server, self._clock
         server.api.ready = False
+        journal = None
+        if settings.plan is not None and settings.journal is not None:
+            journal = JournalFolder(settings.journal, settings.journal_max_bytes)
+            parts.push_async_callback(journal.close)
         parts.push_async_callback(server.stop)
         await server.start()
         if settings.source is not None:
@@ -105,7 +114,7 @@ class LocalCluster:
         await workers.start()
         if settings.plan is not None:
             scheduler = self._scheduler = LocalScheduler(
-                server.api, settings.plan, clock, settings.explain_memory
+                server.api, settings.plan, clock, settings.explain_memory, journal
             )
             parts.push_async_callback(scheduler.close)
             await scheduler.start()

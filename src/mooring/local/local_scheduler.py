@@ -21,6 +21,8 @@ from mooring.config import LoadResult, default_config, load_config
 from mooring.config.defaults import SCHEDULER_NAME
 from mooring.explain.attempt_history import DEFAULT_MEMORY, make_history
 from mooring.explain.explainer import Explainer
+from mooring.explain.journal.journal import SchedulingJournal
+from mooring.explain.journal.journal_folder import JournalFolder
 from mooring.extenders.extenders import with_extenders
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
@@ -101,16 +103,22 @@ class LocalScheduler:
     """A scheduler in the process of its API server.
 
     It keeps records of attempts within `explain_memory` bytes, also when it switches to another
-    plan.
+    plan, and writes a journal if there is a folder for it.
     """
 
     def __init__(
-        self, api: Api, plan: Plan, clock: Clock, explain_memory: int = DEFAULT_MEMORY
+        self,
+        api: Api,
+        plan: Plan,
+        clock: Clock,
+        explain_memory: int = DEFAULT_MEMORY,
+        journal: JournalFolder | None = None,
     ) -> None:
         self._clock = clock
+        self._journal_folder = journal
         self._client = Client(LocalTransport(api, USER, user_agent=_AGENT), clock=clock)
         self._history = make_history(explain_memory)
-        self._running = self._make(plan)
+        self._running, self._journal = self._make(plan)
         #: Answers questions about pods.
         self.explainer = Explainer(self._running.scheduler, self._history)
         #: Names a plugin that blocks the loop, from another thread.
@@ -118,17 +126,28 @@ class LocalScheduler:
         self._side = SideLoop("watchdog")
         self._turning: asyncio.Task[None] | None = None
 
-    def _make(self, plan: Plan) -> RunningScheduler:
-        return RunningScheduler(
+    def _make(self, plan: Plan) -> tuple[RunningScheduler, SchedulingJournal | None]:
+        metrics = make_metrics(plan.features)
+        journal = None
+        if self._journal_folder is not None:
+            journal = self._journal_folder.begin(
+                plan.config,
+                registry=plan.registry,
+                features=plan.features,
+                clock=self._clock,
+                metrics=metrics,
+            )
+        running = RunningScheduler(
             plan.config,
             client=self._client,
             event_client=self._client,
             registry=plan.registry,
             features=plan.features,
             clock=self._clock,
-            metrics=make_metrics(plan.features),
-            taps=() if self._history is None else (self._history,),
+            metrics=metrics,
+            taps=[tap for tap in (self._history, journal) if tap is not None],
         )
+        return running, journal
 
     async def start(self) -> None:
         """Start the scheduler, and wait until its informers have synced.
@@ -136,6 +155,8 @@ class LocalScheduler:
         A resource that a plugin watches may not exist yet, such as a custom resource without a
         definition. Then this returns after a few seconds, and scheduling begins once it exists.
         """
+        if self._journal_folder is not None and self._journal is not None:
+            self._journal_folder.follow(self._journal, self._running)
         self._running.start()
         self._watchdog.attach(asyncio.get_running_loop(), self._running.scheduler)
         if not self._side.is_running:
@@ -164,9 +185,9 @@ class LocalScheduler:
 
         No pod is lost: the new scheduler reads the pending pods from the API server.
         """
-        fresh = self._make(plan)
+        fresh, journal = self._make(plan)
         await self._end()
-        self._running = fresh
+        self._running, self._journal = fresh, journal
         self.explainer.attach(fresh.scheduler)
         await self.start()
 
@@ -183,3 +204,5 @@ class LocalScheduler:
             await asyncio.gather(self._turning, return_exceptions=True)
             self._turning = None
         await self._running.close()
+        if self._journal_folder is not None:
+            await self._journal_folder.end()

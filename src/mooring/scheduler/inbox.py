@@ -25,6 +25,10 @@ class Inbox:
         self._calls: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
         self._posted = asyncio.Event()
 
+    def __len__(self) -> int:
+        """Return the number of calls that wait."""
+        return len(self._calls)
+
     def post(self, call: Callable[..., None], *args: Any) -> None:
         """Post `call(*args)`, to be made between two cycles."""
         self._calls.append((call, args))

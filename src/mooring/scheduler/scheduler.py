@@ -56,6 +56,8 @@ from mooring.scheduler.periodic_work import PeriodicWork
 from mooring.scheduler.plugin_tasks import PluginTasks, close_plugins
 from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
 from mooring.scheduler.schedule_one_pod_group import PodGroupAttempts
+from mooring.scheduler.tapped_clients import TappedClient, TappedHttpClient
+from mooring.scheduler.tapped_extender import TappedExtender
 from mooring.scheduler.tapped_informers import TappedInformers
 from mooring.scheduler.taps import SchedulingTap, make_taps
 
@@ -122,6 +124,12 @@ class Scheduler:
         self._taps = make_taps(taps, random)
         if self._taps is not None and self._taps.hears_changes:
             informers = TappedInformers(informers, self.inbox, self._taps)
+        #: What plugins reach servers with.
+        plugin_client, plugin_http = client, http
+        if self._taps is not None and self._taps.hears_answers:
+            extenders = [TappedExtender(extender, self._taps) for extender in extenders]
+            plugin_client = TappedClient(client, self._taps)
+            plugin_http = TappedHttpClient(http, self._taps)
         self._informers = informers
         self._events_of = events_of
         self._tasks = PluginTasks()
@@ -141,7 +149,7 @@ class Scheduler:
         self.nominator = PodNominator(self.pod_infos, self.pods)
         self.status_writer = StatusWriter(client, clock, self._tasks.start)
         self.profiles = self._make_profiles(
-            config, registry, client, http, features, random, extenders
+            config, registry, plugin_client, plugin_http, features, random, extenders
         )
         self.cycle = Cycle(
             self.profiles,

@@ -81,6 +81,22 @@ class SchedulingTap(Protocol):
         """Take note of a scheduling cycle, right after it, before anything is assumed."""
         ...
 
+    def extender_answered(
+        self, extender: str, verb: str, pod: Pod, answer: Any, error: str
+    ) -> None:
+        """Take note of an extender's answer in a scheduling cycle, or of why there is none.
+
+        `verb` is "filter", "prioritize" or "preempt"; `answer` is plain data (`tapped_extender`).
+        """
+        ...
+
+    def fetched(self, request: str, answer: Any, error: str) -> None:
+        """Take note of the answer to a request of a plugin, or of why there is none.
+
+        `answer` is an object of the API, a sequence of them, or an HttpAnswer (`tapped_clients`).
+        """
+        ...
+
     def reserved(self, attempt: SchedulingAttempt) -> None:
         """Take note that a pod is assumed on its node and has passed Reserve."""
         ...
@@ -130,6 +146,14 @@ class SilentTap:
     def decided(self, info: QueuedPodInfo, decision: Decision, start: float) -> None:
         """Do nothing."""
 
+    def extender_answered(
+        self, extender: str, verb: str, pod: Pod, answer: Any, error: str
+    ) -> None:
+        """Do nothing."""
+
+    def fetched(self, request: str, answer: Any, error: str) -> None:
+        """Do nothing."""
+
     def reserved(self, attempt: SchedulingAttempt) -> None:
         """Do nothing."""
 
@@ -153,6 +177,8 @@ _CALLS = (
     "group_ends",
     "deciding",
     "decided",
+    "extender_answered",
+    "fetched",
     "reserved",
     "permitted",
     "gave_back",
@@ -179,6 +205,11 @@ class Taps:
         """Return whether a tap wants to know of object changes."""
         return bool(self._methods["changed"])
 
+    @property
+    def hears_answers(self) -> bool:
+        """Return whether a tap wants to know of the answers of extenders and other servers."""
+        return bool(self._methods["extender_answered"] or self._methods["fetched"])
+
     def changed(self, kind: Any, old: Any, new: Any) -> None:
         """See SchedulingTap."""
         self._tell("changed", kind, old, new)
@@ -204,6 +235,16 @@ class Taps:
     def decided(self, info: QueuedPodInfo, decision: Decision, start: float) -> None:
         """See SchedulingTap."""
         self._tell("decided", info, decision, start)
+
+    def extender_answered(
+        self, extender: str, verb: str, pod: Pod, answer: Any, error: str
+    ) -> None:
+        """See SchedulingTap."""
+        self._tell("extender_answered", extender, verb, pod, answer, error)
+
+    def fetched(self, request: str, answer: Any, error: str) -> None:
+        """See SchedulingTap."""
+        self._tell("fetched", request, answer, error)
 
     def reserved(self, attempt: SchedulingAttempt) -> None:
         """See SchedulingTap."""

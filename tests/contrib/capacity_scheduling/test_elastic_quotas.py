@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from mooring.api import ElasticQuota, Pod, decode_as
 from mooring.contrib.capacity_scheduling.elastic_quotas import (
     UNLIMITED,
-    Bound,
     Quota,
+    QuotaBound,
     Quotas,
     QuotaView,
     exceeds,
@@ -80,16 +80,24 @@ def test_what_a_pod_counts_for(spec: Any, expected: dict[str, int]) -> None:
 @pytest.mark.parametrize(
     ("amounts", "more", "bound", "expected"),
     [
-        pytest.param({"cpu": 2}, {"cpu": 2}, Bound({"cpu": 4}, 0), False, id="exactly the bound"),
-        pytest.param({"cpu": 2}, {"cpu": 3}, Bound({"cpu": 4}, 0), True, id="beyond it"),
-        pytest.param({"memory": 1}, {}, Bound({"cpu": 4}, UNLIMITED), True, id="memory not listed"),
-        pytest.param({"a/b": 1}, {}, Bound({"cpu": 4}, UNLIMITED), False, id="a device, no limit"),
-        pytest.param({"a/b": 1}, {}, Bound({"cpu": 4}, 0), True, id="a device, no guarantee"),
-        pytest.param({}, {"a/b": 9}, Bound({"a/b": 1}, 0), False, id="only what is added counts"),
-        pytest.param({}, {"cpu": 9}, Bound({"cpu": 1}, 0), True, id="except for cpu"),
+        pytest.param(
+            {"cpu": 2}, {"cpu": 2}, QuotaBound({"cpu": 4}, 0), False, id="exactly the bound"
+        ),
+        pytest.param({"cpu": 2}, {"cpu": 3}, QuotaBound({"cpu": 4}, 0), True, id="beyond it"),
+        pytest.param(
+            {"memory": 1}, {}, QuotaBound({"cpu": 4}, UNLIMITED), True, id="memory not listed"
+        ),
+        pytest.param(
+            {"a/b": 1}, {}, QuotaBound({"cpu": 4}, UNLIMITED), False, id="a device, no limit"
+        ),
+        pytest.param({"a/b": 1}, {}, QuotaBound({"cpu": 4}, 0), True, id="a device, no guarantee"),
+        pytest.param(
+            {}, {"a/b": 9}, QuotaBound({"a/b": 1}, 0), False, id="only what is added counts"
+        ),
+        pytest.param({}, {"cpu": 9}, QuotaBound({"cpu": 1}, 0), True, id="except for cpu"),
     ],
 )
-def test_what_exceeds_a_bound(amounts: Any, more: Any, bound: Bound, expected: bool) -> None:
+def test_what_exceeds_a_bound(amounts: Any, more: Any, bound: QuotaBound, expected: bool) -> None:
     assert exceeds(amounts, more, bound) is expected
 
 

@@ -45,7 +45,7 @@ def pod_request(pod: Pod) -> Amounts:
     return request
 
 
-def exceeds(amounts: Mapping[str, int], more: Mapping[str, int], bound: Bound) -> bool:
+def exceeds(amounts: Mapping[str, int], more: Mapping[str, int], bound: QuotaBound) -> bool:
     """Return whether two amounts together exceed a bound.
 
     Of the resources besides cpu, memory, ephemeral-storage and pods, only those in the first
@@ -62,7 +62,7 @@ def exceeds(amounts: Mapping[str, int], more: Mapping[str, int], bound: Bound) -
     )
 
 
-class Bound:
+class QuotaBound:
     """The lower or upper bound of a quota."""
 
     __slots__ = ("limits", "otherwise")
@@ -73,12 +73,12 @@ class Bound:
         self.otherwise = otherwise
 
     @classmethod
-    def lower(cls, resources: ResourceList | None) -> Bound:
+    def lower(cls, resources: ResourceList | None) -> QuotaBound:
         """Return what a namespace is guaranteed; without a list, nothing."""
         return cls(read_amounts(resources or {}), 0)
 
     @classmethod
-    def upper(cls, resources: ResourceList | None) -> Bound:
+    def upper(cls, resources: ResourceList | None) -> QuotaBound:
         """Return what a namespace may use at most; without a list, everything."""
         if resources is None:
             return cls({name: UNLIMITED for name in _NATIVE if name != _PODS}, UNLIMITED)
@@ -95,8 +95,8 @@ class Quota:
 
     def __init__(self, quota: ElasticQuota) -> None:
         self.namespace = quota.metadata.namespace
-        self.min = Bound.lower(quota.spec.min)
-        self.max = Bound.upper(quota.spec.max)
+        self.min = QuotaBound.lower(quota.spec.min)
+        self.max = QuotaBound.upper(quota.spec.max)
         #: What each pod counts for, by uid.
         self.pods: dict[str, Amounts] = {}
         self.used: Amounts = {}
@@ -109,7 +109,7 @@ class Quotas:
         self._quotas: dict[str, Quota] = {}
         #: The sums over all quotas.
         self.used: Amounts = {}
-        self.min = Bound({}, 0)
+        self.min = QuotaBound({}, 0)
 
     def __contains__(self, namespace: object) -> bool:
         return namespace in self._quotas

@@ -1,0 +1,1 @@
+"""The journal: the inputs of a scheduler in files, from which its decisions can be repeated."""

@@ -1,0 +1,427 @@
+"""SchedulingJournal: what a scheduler takes in and decides, written to files.
+
+The scheduling loop only appends references to a deque: API objects are immutable. `pump`, usually
+called by a thread (`JournalThread`), encodes, compresses and writes them. An error of the disk ends
+the journal, and nothing else.
+
+A new segment begins with a checkpoint. `pump` asks for it, the loop takes it between two cycles,
+and `pump` writes it slice by slice, after the entries that wait.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import zlib
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from mooring.api import FinishedPod, KubeObject, Pod
+from mooring.client.resources import find_resource
+from mooring.explain.attempt_record import AttemptRecord
+from mooring.explain.journal.checkpoint import Checkpoint, take_checkpoint
+from mooring.explain.journal.entries import (
+    FINISHED_PODS,
+    AttemptBegins,
+    AttemptEnds,
+    Bound,
+    Change,
+    CheckpointEnds,
+    Entry,
+    ExtenderAnswer,
+    Failed,
+    Fetched,
+    GaveBack,
+    GroupBegins,
+    GroupEnds,
+    Permitted,
+    RecordedStatus,
+    Reserved,
+    SegmentHead,
+)
+from mooring.explain.journal.omission import encode_object
+from mooring.explain.journal.segment_writer import SegmentWriter
+from mooring.explain.recording import record_of
+from mooring.framework.decision import Decision
+from mooring.framework.handle import HttpAnswer
+from mooring.framework.nodes import Rows
+from mooring.framework.status import Status
+from mooring.observe.clock import Clock
+from mooring.observe.journal_metrics import JournalMetrics
+from mooring.observe.logs import log_error
+from mooring.queue.pod_group_queue import GroupOutcome
+from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
+from mooring.queue.queued_pod_info import QueuedPodInfo
+from mooring.scheduler.failure import Failure
+from mooring.scheduler.running_scheduler import RunningScheduler
+from mooring.scheduler.schedule_one import SchedulingAttempt
+from mooring.scheduler.taps import SilentTap
+from mooring.typing import Ints
+
+log = logging.getLogger(__name__)
+
+ENDED = "The journal ends; scheduling goes on"
+
+#: The uncompressed bytes of a frame.
+_BLOCK = 2**18
+#: How many entries of a checkpoint are encoded between two looks at what waits.
+_SLICE = 500
+#: Of more bytes, `zlib.crc32` releases the interpreter's lock. A thread that has released it waits
+#: for up to 5 ms to get it back, once for each attempt.
+_CHUNK = 5 * 1024
+#: If more entries wait, the disk does not keep up.
+MAX_WAITING = 1_000_000
+_TOO_SLOW = OSError(errno.ETIMEDOUT, "the disk does not keep up with the changes")
+
+
+class SchedulingJournal(SilentTap):
+    """A tap that writes a journal: one run of a scheduler.
+
+    The taps are called by the scheduling loop, `pump` by one thread at a time.
+    """
+
+    def __init__(
+        self, writer: SegmentWriter, head: SegmentHead, clock: Clock, metrics: JournalMetrics
+    ) -> None:
+        self._writer = writer
+        self._head = head
+        self._clock = clock
+        self._metrics = metrics
+        self._waiting: deque[Any] = deque()
+        self._running: RunningScheduler | None = None
+        #: Whether the first checkpoint has been taken.
+        self._begun = False
+        #: What the current attempt began with, and its pod group.
+        self._seed = self._sampling_start = 0
+        self._group = ""
+        #: Why the journal has ended; None while it is written.
+        self.failure: OSError | None = None
+        # Set by `pump`, cleared by the loop.
+        self._wants_checkpoint = False
+        #: Whether the loop has been asked for a checkpoint that is not complete yet.
+        self._checkpoint_due = False
+        # Used by `pump` only.
+        self._encoder = msgspec.json.Encoder()
+        self._block = bytearray()
+        self._checkpoint: Iterator[Entry] | None = None
+        self._checkpoint_time = 0.0
+        self._checkpoint_entries = 0
+        #: The bytes of the segment when its checkpoint was complete.
+        self._base = 0
+        self._first = True
+        metrics.active.set(1)
+
+    def attach(self, running: RunningScheduler) -> None:
+        """Begin with the state of a scheduler; what it does before is not written."""
+        self._running = running
+        self._checkpoint_due = True
+        self._take_checkpoint()
+
+    @property
+    def waiting(self) -> int:
+        """The number of entries that wait for `pump`."""
+        return len(self._waiting)
+
+    # The taps: called by the scheduling loop.
+
+    def changed(self, kind: Any, old: Any, new: Any) -> None:
+        """See SchedulingTap."""
+        self._put((self._clock.now(), kind, old, new))
+
+    def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
+        """See SchedulingTap."""
+        meta, self._group = info.group.metadata, info.group.key
+        members = tuple(member.uid for member in info.in_order())
+        self._put(GroupBegins(start, meta.namespace, meta.name, seed, members))
+
+    def group_ends(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
+        """See SchedulingTap."""
+        meta, self._group = info.group.metadata, ""
+        self._put(GroupEnds(self._clock.now(), meta.namespace, meta.name, outcome.name.lower()))
+
+    def deciding(
+        self,
+        info: QueuedPodInfo,
+        start: float,
+        within: Rows | None,
+        seed: int,
+        sampling_start: int,
+    ) -> None:
+        """See SchedulingTap."""
+        pod = info.pod
+        meta = pod.metadata
+        self._seed, self._sampling_start = seed, sampling_start
+        entry = AttemptBegins(
+            start,
+            meta.namespace,
+            meta.name,
+            meta.uid,
+            meta.resource_version,
+            pod.spec.scheduler_name,
+            info.attempts,
+            seed,
+            sampling_start,
+            None,
+            not self._group,
+        )
+        self._put(entry if within is None else _Within(entry, within))
+
+    def decided(self, info: QueuedPodInfo, decision: Decision, start: float) -> None:
+        """See SchedulingTap."""
+        record = record_of(
+            info,
+            decision,
+            start,
+            seed=self._seed,
+            sampling_start=self._sampling_start,
+            pod_group=self._group,
+        )
+        self._put(_Decided(self._clock.now(), record, decision.totals))
+
+    def extender_answered(
+        self, extender: str, verb: str, pod: Pod, answer: Any, error: str
+    ) -> None:
+        """See SchedulingTap."""
+        now = self._clock.now()
+        self._put(ExtenderAnswer(now, extender, verb, pod.metadata.uid, answer, error))
+
+    def fetched(self, request: str, answer: Any, error: str) -> None:
+        """See SchedulingTap."""
+        self._put(_Fetch(self._clock.now(), request, answer, error))
+
+    def reserved(self, attempt: SchedulingAttempt) -> None:
+        """See SchedulingTap."""
+        self._put(Reserved(self._clock.now(), *_placement(attempt)))
+
+    def permitted(self, attempt: SchedulingAttempt) -> None:
+        """See SchedulingTap."""
+        assert attempt.assumed is not None
+        wait = attempt.assumed.wait
+        waits: Mapping[str, float] = {} if wait is None else wait.waits
+        self._put(Permitted(self._clock.now(), attempt.info.uid, dict(waits)))
+
+    def gave_back(self, attempt: SchedulingAttempt, status: Status) -> None:
+        """See SchedulingTap."""
+        recorded = RecordedStatus(int(status.code), status.reasons, status.plugin)
+        self._put(GaveBack(self._clock.now(), *_placement(attempt), recorded))
+
+    def bound(self, attempt: SchedulingAttempt) -> None:
+        """See SchedulingTap."""
+        self._put(Bound(self._clock.now(), *_placement(attempt)))
+
+    def failed(self, info: QueuedPodInfo, failure: Failure) -> None:
+        """See SchedulingTap."""
+        self._put(
+            Failed(
+                self._clock.now(),
+                info.uid,
+                failure.message,
+                failure.rejected,
+                tuple(failure.unschedulable),
+                tuple(failure.pending),
+                failure.nominated,
+            )
+        )
+
+    def _put(self, item: Any) -> None:
+        if self.failure is not None or not self._begun:
+            return
+        self._waiting.append(item)
+        if self._wants_checkpoint:
+            self._wants_checkpoint = False
+            assert self._running is not None
+            self._running.scheduler.inbox.post(self._take_checkpoint)
+        if len(self._waiting) > MAX_WAITING:
+            self._end(_TOO_SLOW)
+
+    def _take_checkpoint(self) -> None:
+        """Take a checkpoint between two cycles, once the loop has handled all that was posted.
+
+        The stores may be ahead of what is still posted.
+        """
+        assert self._running is not None
+        inbox = self._running.scheduler.inbox
+        if len(inbox):
+            inbox.post(self._take_checkpoint)
+        elif self.failure is None:
+            self._begun = True
+            self._waiting.append(take_checkpoint(self._running, self._clock.now()))
+
+    # Writing: called by one thread.
+
+    def pump(self) -> None:
+        """Write everything that waits."""
+        if self.failure is not None:
+            return
+        try:
+            self._write_waiting()
+            while self._checkpoint is not None:
+                self._write_slice(self._checkpoint)
+                self._write_waiting()
+        except OSError as error:
+            self._end(error)
+
+    def close(self) -> None:
+        """Write what waits; the writer stays open for the next run."""
+        self.pump()
+        self._metrics.active.set(0)
+
+    def _end(self, error: OSError) -> None:
+        if self.failure is None:
+            self.failure = error
+            self._metrics.active.set(0)
+            log_error(log, error, ENDED, folder=str(self._writer.folder))
+        self._waiting.clear()
+        self._checkpoint = None
+
+    def _write_waiting(self) -> None:
+        waiting, block = self._waiting, self._block
+        while waiting:
+            item = waiting.popleft()
+            if isinstance(item, Checkpoint):
+                self._begin_segment(item)
+            else:
+                self._add(_entry(item))
+            if len(block) >= _BLOCK:
+                self._flush()
+        self._flush()
+
+    def _add(self, entry: Entry) -> None:
+        self._encoder.encode_into(entry, self._block, -1)
+        self._block += b"\n"
+
+    def _flush(self) -> None:
+        if self._block:
+            self._metrics.written.inc(self._writer.write(bytes(self._block)))
+            self._block.clear()
+        if self._checkpoint_due:
+            return
+        size = self._writer.size
+        if size >= self._writer.segment_bytes and size >= 2 * self._base:
+            self._checkpoint_due = self._wants_checkpoint = True
+
+    def _begin_segment(self, checkpoint: Checkpoint) -> None:
+        self._flush()
+        number = self._writer.begin()
+        time = self._checkpoint_time = checkpoint.begins.time
+        self._add(replace(self._head, time=time, number=number, first=self._first))
+        self._add(checkpoint.begins)
+        self._first = False
+        self._checkpoint_entries = 0
+        self._checkpoint = checkpoint.entries()
+        if not checkpoint.stores or not any(objects for _, objects in checkpoint.stores):
+            # Nothing to write: the segment is complete with its first frame.
+            self._write_slice(self._checkpoint)
+
+    def _write_slice(self, entries: Iterator[Entry]) -> None:
+        for _ in range(_SLICE):
+            entry = next(entries, None)
+            if entry is None:
+                self._add(CheckpointEnds(self._checkpoint_time, self._checkpoint_entries))
+                self._checkpoint = None
+                self._flush()
+                self._base = self._writer.size
+                self._checkpoint_due = False
+                self._writer.remove_oldest()
+                return
+            self._checkpoint_entries += 1
+            self._add(entry)
+            if len(self._block) >= _BLOCK:
+                self._flush()
+
+
+class _Within(msgspec.Struct, frozen=True):
+    """The beginning of an attempt that concerns only some rows."""
+
+    entry: AttemptBegins
+    rows: Rows
+
+
+class _Decided(msgspec.Struct, frozen=True):
+    """The end of an attempt, whose totals are still an array."""
+
+    time: float
+    record: AttemptRecord
+    totals: Ints | None
+
+
+class _Fetch(msgspec.Struct, frozen=True):
+    """An answer to a plugin's request, not encoded yet."""
+
+    time: float
+    request: str
+    answer: Any
+    error: str
+
+
+def _entry(item: Any) -> Entry:
+    """Return the entry of what waited."""
+    if isinstance(item, tuple):
+        return _change(*item)
+    if isinstance(item, _Decided):
+        return _attempt_end(item)
+    if isinstance(item, _Within):
+        return replace(item.entry, within=tuple(item.rows.tolist()))
+    if isinstance(item, _Fetch):
+        return _fetched(item)
+    entry: Entry = item
+    return entry
+
+
+def _change(time: float, kind: Any, old: Any, new: Any) -> Change:
+    obj = old if new is None else new
+    name = FINISHED_PODS if kind is FinishedPod else find_resource(kind).name
+    meta = obj.metadata
+    return Change(
+        time,
+        name,
+        meta.namespace,
+        meta.name,
+        encode_object(obj),
+        old is not None,
+        new is None,
+    )
+
+
+def _attempt_end(item: _Decided) -> AttemptEnds:
+    totals = item.totals
+    if totals is None or not len(totals):
+        return AttemptEnds(item.time, item.record)
+    top = totals.max()
+    digest = totals_digest(totals)
+    return AttemptEnds(
+        item.time, item.record, digest, int(top), int(np.count_nonzero(totals == top))
+    )
+
+
+def totals_digest(totals: Ints) -> int:
+    """Return the CRC-32 by which AttemptEnds compares totals."""
+    data = totals.astype("<i8", copy=False).tobytes()
+    checksum = 0
+    for begin in range(0, len(data), _CHUNK):
+        checksum = zlib.crc32(data[begin : begin + _CHUNK], checksum)
+    return checksum
+
+
+def _placement(attempt: SchedulingAttempt) -> tuple[str, str]:
+    assumed = attempt.assumed
+    assert assumed is not None
+    return attempt.info.uid, assumed.node_name
+
+
+def _fetched(item: _Fetch) -> Fetched:
+    answer, status = item.answer, 0
+    if answer is None:
+        body = ""
+    elif isinstance(answer, HttpAnswer):
+        status, body = answer.status, answer.body.decode(errors="replace")
+    elif isinstance(answer, KubeObject):
+        body = bytes(encode_object(answer)).decode()
+    else:
+        body = msgspec.json.encode([encode_object(obj) for obj in answer]).decode()
+    return Fetched(item.time, item.request, status, body, item.error)

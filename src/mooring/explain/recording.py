@@ -1,0 +1,48 @@
+"""From a decision to the record of its attempt."""
+
+from __future__ import annotations
+
+from mooring.explain.attempt_record import AttemptRecord
+from mooring.framework.decision import Decision
+from mooring.queue.queued_pod_info import QueuedPodInfo
+
+
+def record_of(
+    info: QueuedPodInfo,
+    decision: Decision,
+    start: float,
+    *,
+    seed: int,
+    sampling_start: int,
+    pod_group: str = "",
+) -> AttemptRecord:
+    """Return the record of an attempt that began at `start`, right after its scheduling cycle.
+
+    Its sequence is 0: the history numbers the records that it keeps.
+    """
+    meta = info.pod.metadata
+    result, feasible = decision.post_filter, decision.feasible
+    record = AttemptRecord(
+        sequence=0,
+        time=start,
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        profile=info.pod.spec.scheduler_name,
+        attempt=info.attempts,
+        outcome=decision.outcome.value,
+        node=decision.node_name,
+        seed=seed,
+        sampling_start=sampling_start,
+        message=decision.message,
+        evaluated=decision.evaluated_nodes,
+        feasible=0 if feasible is None else len(feasible),
+        pod_group=pod_group,
+    )
+    refusing = decision.unschedulable_plugins | decision.pending_plugins
+    if refusing:
+        record.refusing_plugins = tuple(sorted(refusing))
+    if result is not None:
+        record.nominated_node = result.nominated_node or ""
+        record.victims = tuple(pod.key for pod in result.victims)
+    return record

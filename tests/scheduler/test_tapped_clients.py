@@ -1,0 +1,148 @@
+"""The clients of plugins, if taps listen."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mooring.api import KubeObject, Pod, ResourceClaim
+from mooring.api.meta import ObjectMeta
+from mooring.errors import ApiError
+from mooring.framework.handle import HttpAnswer
+from mooring.observe.attempt_random import AttemptRandom
+from mooring.scheduler.tapped_clients import TappedClient, TappedHttpClient
+from mooring.scheduler.taps import SilentTap, Taps
+from mooring.testing import make_pod
+
+CLAIM = ResourceClaim(metadata=ObjectMeta(name="gpu", namespace="shop"))
+KIND = "resourceclaims.v1.resource.k8s.io"
+
+
+class Listener(SilentTap):
+    """A tap that keeps what servers answer."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[Any, ...]] = []
+
+    def fetched(self, request: str, answer: Any, error: str) -> None:
+        self.heard.append((request, answer, error))
+
+
+class Listed:
+    """The answer to a list."""
+
+    items = (CLAIM,)
+
+
+class Server:
+    """A client that takes note of the calls, and answers with the claim or the pod."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.fails = False
+
+    def _call(self, verb: str, answer: Any) -> Any:
+        self.calls.append(verb)
+        if self.fails:
+            raise ApiError(409, "changed")
+        return answer
+
+    async def list(self, kind: Any, namespace: str = "", **options: Any) -> Any:
+        return self._call("list", Listed())
+
+    async def get(self, kind: Any, name: str, namespace: str = "") -> Any:
+        return self._call("get", make_pod("one") if kind is Pod else CLAIM)
+
+    async def create(self, obj: KubeObject) -> Any:
+        return self._call("create", obj)
+
+    async def update(self, obj: KubeObject) -> Any:
+        return self._call("update", obj)
+
+    async def patch(self, kind: Any, name: str, namespace: str, patch: Any, **options: Any) -> Any:
+        return self._call("patch", CLAIM)
+
+    async def add_finalizer(self, obj: KubeObject, finalizer: str) -> Any:
+        return self._call("finalize", obj)
+
+    async def delete(self, kind: Any, name: str, namespace: str = "", *, uid: str = "") -> None:
+        self._call("delete", None)
+
+    async def bind(self, pod: Pod, node_name: str) -> None:
+        self._call("bind", None)
+
+
+def tapped() -> tuple[Listener, Server, TappedClient]:
+    listener, server = Listener(), Server()
+    return listener, server, TappedClient(server, Taps([listener], AttemptRandom(1)))
+
+
+async def _call_all(client: TappedClient) -> None:
+    await client.list(ResourceClaim, "shop")
+    await client.get(ResourceClaim, "gpu", "shop")
+    await client.create(CLAIM)
+    await client.update(CLAIM)
+    await client.patch(ResourceClaim, "gpu", "shop", {}, subresource="status")
+    await client.add_finalizer(CLAIM, "f")
+    await client.delete(ResourceClaim, "gpu", "shop")
+    await client.get(Pod, "one", "shop")
+    await client.bind(make_pod("one"), "a")
+
+
+def test_answers_are_passed_on_and_told_except_those_about_pods() -> None:
+    listener, server, client = tapped()
+    asyncio.run(_call_all(client))
+    assert server.calls == [
+        "list",
+        "get",
+        "create",
+        "update",
+        "patch",
+        "finalize",
+        "delete",
+        "get",
+        "bind",
+    ]
+    verbs = ("get", "create", "update", "patch", "finalize")
+    assert listener.heard == [
+        (f"list {KIND} shop", (CLAIM,), ""),
+        *((f"{verb} {KIND} shop/gpu", CLAIM, "") for verb in verbs),
+    ]
+
+
+def test_failures_are_told_and_raised() -> None:
+    listener, server, client = tapped()
+    server.fails = True
+    with pytest.raises(ApiError):
+        asyncio.run(client.patch(ResourceClaim, "gpu", "shop", {}))
+    with pytest.raises(ApiError):
+        asyncio.run(client.list(ResourceClaim))
+    assert [(request, answer) for request, answer, _ in listener.heard] == [
+        (f"patch {KIND} shop/gpu", None),
+        (f"list {KIND}", None),
+    ]
+    assert all("changed" in error for _, _, error in listener.heard)
+
+
+class Web:
+    """A client of other servers."""
+
+    async def get(self, url: str, **options: Any) -> HttpAnswer:
+        if url.endswith("gone"):
+            raise ApiError(0, "no answer")
+        return HttpAnswer(200, options["token"].encode())
+
+
+def test_answers_of_other_servers_are_told_without_the_token_in_the_request() -> None:
+    listener = Listener()
+    client = TappedHttpClient(Web(), Taps([listener], AttemptRandom(1)))
+    answer = asyncio.run(client.get("http://example.com/load", token="secret"))
+    assert answer == HttpAnswer(200, b"secret")
+    with pytest.raises(ApiError):
+        asyncio.run(client.get("http://example.com/gone"))
+    (request, heard, _), (_, nothing, error) = listener.heard
+    assert (request, heard) == ("GET http://example.com/load", answer)
+    assert nothing is None
+    assert "no answer" in error
