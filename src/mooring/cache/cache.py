@@ -8,7 +8,7 @@ cycle sees it there. Later the informer confirms the pod or, after a failure, it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -117,6 +117,15 @@ class Cache:
             rows = self._columns.rows
             self._order = np.array([rows[name] for name in self._tree.names()], dtype=np.intp)
         return self._order
+
+    def arrange_nodes(self, zones: Iterable[Sequence[str]]) -> None:
+        """Set the order in which a search goes through the nodes: names by zone.
+
+        For a cache that is built from a record of another one: the order of a tree depends on its
+        history.
+        """
+        self._tree.arrange(zones)
+        self._order = None
 
     def node_zones(self) -> list[list[str]]:
         """Return the names of the nodes by zone, from which `node_order` follows."""

@@ -7,6 +7,8 @@ It matters only if nodes are sampled (`percentageOfNodesToScore`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from mooring.api import Node
 
 _REGION = "topology.kubernetes.io/region"
@@ -48,6 +50,10 @@ class NodeTree:
         if self._zone_of[node.metadata.name] != zone_key(node):
             self.remove(node.metadata.name)
             self.add(node)
+
+    def arrange(self, zones: Iterable[Sequence[str]]) -> None:
+        """Put the nodes into another order: by zone, each zone with the names of all its nodes."""
+        self._zones = {self._zone_of[names[0]]: dict.fromkeys(names) for names in zones}
 
     def zones(self) -> list[list[str]]:
         """Return the names of each zone, in the order in which they were added."""

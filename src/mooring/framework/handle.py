@@ -171,8 +171,10 @@ class PreBindingPod(Protocol):
 class Nominator(Protocol):
     """The pending pods that are nominated to nodes."""
 
-    #: Grows with every change.
-    version: int
+    @property
+    def version(self) -> int:
+        """A number that grows with every change."""
+        ...
 
     def nominated_on(self, node_name: str) -> Sequence[PodInfo]:
         """Return the pods nominated to a node."""

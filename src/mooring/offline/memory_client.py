@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from mooring.api import KubeObject, Pod, decode_as
 from mooring.errors import ApiError
-from mooring.informers.store import Store
-from mooring.offline.memory_cluster import MemoryCluster
 
 T = TypeVar("T")
 
@@ -22,6 +21,34 @@ _TAKE_OUT = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"
 
 
+class StoredObjects(Protocol):
+    """The objects of one kind; `informers.store.Store` is one."""
+
+    def get(self, name: str, namespace: str = "") -> Any:
+        """Return one object, or None."""
+        ...
+
+    def list(self, namespace: str | None = None) -> Iterable[Any]:
+        """Return all objects, or those of one namespace."""
+        ...
+
+    def add(self, obj: Any) -> None:
+        """Add an object, or replace the one with the same name."""
+        ...
+
+    def delete(self, name: str, namespace: str = "") -> Any:
+        """Remove an object."""
+        ...
+
+
+class StoresByKind(Protocol):
+    """The objects of a cluster; `MemoryCluster` is one."""
+
+    def store(self, kind: Any) -> StoredObjects:
+        """Return the objects of a kind."""
+        ...
+
+
 class MemoryList(msgspec.Struct, frozen=True):
     """The objects of one kind (`framework.handle.ListedObjects`)."""
 
@@ -31,7 +58,7 @@ class MemoryList(msgspec.Struct, frozen=True):
 class MemoryClient:
     """A `framework.handle.Client` that writes to a MemoryCluster. It never suspends."""
 
-    def __init__(self, cluster: MemoryCluster) -> None:
+    def __init__(self, cluster: StoresByKind) -> None:
         self._cluster = cluster
         self._version = 0
 
@@ -110,7 +137,7 @@ class MemoryClient:
 
     async def bind(self, pod: Pod, node_name: str) -> None:
         """Bind a pod to a node."""
-        store = self._cluster.pods
+        store = self._store(Pod)
         old = _find(store, Pod, pod.metadata.name, pod.metadata.namespace)
         if old.spec.node_name:
             raise ApiError(
@@ -123,10 +150,10 @@ class MemoryClient:
         )
         self._write(store, bound)
 
-    def _store(self, kind: type[Any]) -> Store[Any]:
+    def _store(self, kind: type[Any]) -> StoredObjects:
         return self._cluster.store(kind)
 
-    def _write(self, store: Store[Any], obj: T) -> T:
+    def _write(self, store: StoredObjects, obj: T) -> T:
         self._version += 1
         meta = obj.metadata  # type: ignore[attr-defined]
         written: T = replace(obj, metadata=replace(meta, resource_version=str(self._version)))  # type: ignore[type-var]
@@ -134,7 +161,7 @@ class MemoryClient:
         return written
 
 
-def _find(store: Store[Any], kind: type[Any], name: str, namespace: str) -> Any:
+def _find(store: StoredObjects, kind: type[Any], name: str, namespace: str) -> Any:
     found: KubeObject | None = store.get(name, namespace)
     if found is None:
         raise ApiError(404, f'{kind.__name__} "{name}" not found', reason="NotFound")

@@ -402,6 +402,8 @@ class ClusterEvents:
                 self._cache.forget_pod(uid)
             except Exception as error:
                 log_error(log, error, "Scheduler cache ForgetPod failed", pod=pod)
+            if self._taps is not None:
+                self._taps.forgot(uid)
         self._move(event_types.ASSIGNED_POD_DELETE, assumed.pod, None)
 
 

@@ -31,7 +31,7 @@ from mooring.cycle.profile_handle import SharedState, make_profiles
 from mooring.cycle.scheduling_cycle import Cycle
 from mooring.framework.extender import Extender
 from mooring.framework.features import FeatureGates
-from mooring.framework.handle import ApiClient, EventWriter, HttpClient
+from mooring.framework.handle import ApiClient, EventWriter, HttpClient, Nominator
 from mooring.framework.listers import Lister
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.pod_groups import PodGroups, has_pod_groups
@@ -59,6 +59,7 @@ from mooring.scheduler.schedule_one_pod_group import PodGroupAttempts
 from mooring.scheduler.tapped_clients import TappedClient, TappedHttpClient
 from mooring.scheduler.tapped_extender import TappedExtender
 from mooring.scheduler.tapped_informers import TappedInformers
+from mooring.scheduler.tapped_nominator import TappedNominator
 from mooring.scheduler.taps import SchedulingTap, make_taps
 
 log = logging.getLogger(__name__)
@@ -240,13 +241,16 @@ class Scheduler:
         random: AttemptRandom,
         extenders: Sequence[Extender],
     ) -> dict[str, Profile]:
+        nominator: Nominator = self.nominator
+        if self._taps is not None and self._taps.hears_nominations:
+            nominator = TappedNominator(self.nominator, self._taps)
         shared = SharedState(
             features=features,
             clock=self.clock,
             random=random,
             client=client,
             http=http,
-            nominator=self.nominator,
+            nominator=nominator,
             extenders=extenders,
             snapshot=self._snapshot,
             pod_infos=self.pod_infos,

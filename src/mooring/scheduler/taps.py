@@ -53,6 +53,18 @@ class SchedulingTap(Protocol):
         """Take note that a pending pod has got a node, before the cache counts it there."""
         ...
 
+    def nominated(self, uid: str, node_name: str) -> None:
+        """Take note that a plugin has nominated a pod to a node; "" if it ended a nomination."""
+        ...
+
+    def forgot(self, uid: str) -> None:
+        """Take note that a pod that was deleted while it is being bound has lost its node.
+
+        `gave_back` follows when its binding cycle has ended. A pod that waits at Permit keeps its
+        node until then.
+        """
+        ...
+
     def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
         """Take note of an attempt for a pod group that begins now, with this random state."""
         ...
@@ -127,6 +139,12 @@ class SilentTap:
     def assigning(self, pod: Pod, node_name: str) -> None:
         """Do nothing."""
 
+    def nominated(self, uid: str, node_name: str) -> None:
+        """Do nothing."""
+
+    def forgot(self, uid: str) -> None:
+        """Do nothing."""
+
     def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
         """Do nothing."""
 
@@ -173,6 +191,8 @@ class SilentTap:
 _CALLS = (
     "changed",
     "assigning",
+    "nominated",
+    "forgot",
     "group_begins",
     "group_ends",
     "deciding",
@@ -206,6 +226,11 @@ class Taps:
         return bool(self._methods["changed"])
 
     @property
+    def hears_nominations(self) -> bool:
+        """Return whether a tap wants to know which pods plugins nominate."""
+        return bool(self._methods["nominated"])
+
+    @property
     def hears_answers(self) -> bool:
         """Return whether a tap wants to know of the answers of extenders and other servers."""
         return bool(self._methods["extender_answered"] or self._methods["fetched"])
@@ -217,6 +242,14 @@ class Taps:
     def assigning(self, pod: Pod, node_name: str) -> None:
         """See SchedulingTap."""
         self._tell("assigning", pod, node_name)
+
+    def nominated(self, uid: str, node_name: str) -> None:
+        """See SchedulingTap."""
+        self._tell("nominated", uid, node_name)
+
+    def forgot(self, uid: str) -> None:
+        """See SchedulingTap."""
+        self._tell("forgot", uid)
 
     def group_begins(self, info: QueuedPodGroupInfo, start: float) -> None:
         """See SchedulingTap."""

@@ -230,6 +230,8 @@ class AttemptEnds(JournalEntry, frozen=True, tag="decided", gc=False):
     #: The largest total, and how many nodes have it.
     top: int = 0
     best: int = 0
+    #: The weighted points of the chosen node by plugin; empty if nothing was scored.
+    points: dict[str, int] = {}
 
 
 class Reserved(JournalEntry, frozen=True, tag="reserved", gc=False):
@@ -256,6 +258,23 @@ class GaveBack(JournalEntry, frozen=True, tag="gave back", gc=False):
     uid: str
     node: str
     status: RecordedStatus | None = None
+
+
+class Nominated(JournalEntry, frozen=True, tag="nominated", gc=False):
+    """A plugin has nominated a pod to a node, or ended its nomination."""
+
+    uid: str
+    #: "" if the nomination has ended.
+    node: str
+
+
+class Forgot(JournalEntry, frozen=True, tag="forgot", gc=False):
+    """The pod was deleted while it was being bound, and is no longer assumed; GaveBack follows.
+
+    A pod that waits at Permit stays assumed until then.
+    """
+
+    uid: str
 
 
 class Bound(JournalEntry, frozen=True, tag="bound", gc=False):
@@ -294,6 +313,8 @@ Entry = (
     | Reserved
     | Permitted
     | GaveBack
+    | Nominated
+    | Forgot
     | Bound
     | Failed
 )

@@ -36,9 +36,11 @@ from mooring.explain.journal.entries import (
     ExtenderAnswer,
     Failed,
     Fetched,
+    Forgot,
     GaveBack,
     GroupBegins,
     GroupEnds,
+    Nominated,
     Permitted,
     RecordedStatus,
     Reserved,
@@ -47,7 +49,7 @@ from mooring.explain.journal.entries import (
 from mooring.explain.journal.omission import encode_object
 from mooring.explain.journal.segment_writer import SegmentWriter
 from mooring.explain.recording import record_of
-from mooring.framework.decision import Decision
+from mooring.framework.decision import Decision, PluginScores
 from mooring.framework.handle import HttpAnswer
 from mooring.framework.nodes import Rows
 from mooring.framework.status import Status
@@ -133,6 +135,14 @@ class SchedulingJournal(SilentTap):
         """See SchedulingTap."""
         self._put((self._clock.now(), kind, old, new))
 
+    def nominated(self, uid: str, node_name: str) -> None:
+        """See SchedulingTap."""
+        self._put(Nominated(self._clock.now(), uid, node_name))
+
+    def forgot(self, uid: str) -> None:
+        """See SchedulingTap."""
+        self._put(Forgot(self._clock.now(), uid))
+
     def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
         """See SchedulingTap."""
         meta, self._group = info.group.metadata, info.group.key
@@ -181,7 +191,8 @@ class SchedulingJournal(SilentTap):
             sampling_start=self._sampling_start,
             pod_group=self._group,
         )
-        self._put(_Decided(self._clock.now(), record, decision.totals))
+        chosen = None if decision.totals is None else _Chosen.of(decision)
+        self._put(_Decided(self._clock.now(), record, decision.totals, chosen))
 
     def extender_answered(
         self, extender: str, verb: str, pod: Pod, answer: Any, error: str
@@ -348,6 +359,30 @@ class _Decided(msgspec.Struct, frozen=True):
     time: float
     record: AttemptRecord
     totals: Ints | None
+    chosen: _Chosen | None
+
+
+class _Chosen(msgspec.Struct, frozen=True):
+    """The scores of an attempt, and the row of the node that was chosen."""
+
+    scores: Mapping[str, PluginScores]
+    rows: Rows | None
+    row: int
+
+    @classmethod
+    def of(cls, decision: Decision) -> _Chosen:
+        nodes = decision.feasible
+        assert nodes is not None
+        return cls(decision.scores, nodes.rows, nodes.row(decision.node_name))
+
+    def points(self) -> dict[str, int]:
+        place = self.row
+        if self.rows is not None:
+            place = int(np.flatnonzero(self.rows == self.row)[0])
+        return {
+            name: int(scores.normalized[place]) * scores.weight
+            for name, scores in self.scores.items()
+        }
 
 
 class _Fetch(msgspec.Struct, frozen=True):
@@ -394,9 +429,9 @@ def _attempt_end(item: _Decided) -> AttemptEnds:
         return AttemptEnds(item.time, item.record)
     top = totals.max()
     digest = totals_digest(totals)
-    return AttemptEnds(
-        item.time, item.record, digest, int(top), int(np.count_nonzero(totals == top))
-    )
+    best = int(np.count_nonzero(totals == top))
+    points = {} if item.chosen is None else item.chosen.points()
+    return AttemptEnds(item.time, item.record, digest, int(top), best, points)
 
 
 def totals_digest(totals: Ints) -> int:

@@ -1,0 +1,144 @@
+"""`mooring replay`: decide the attempts of a journal again."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+from mooring.cli.messages import warn
+from mooring.errors import JournalError
+
+if TYPE_CHECKING:
+    from mooring.explain.journal.entries import SegmentHead
+    from mooring.insight.replay.replaying import RunRules
+    from mooring.insight.replay.report import ReplayReport
+    from mooring.insight.replay.rules import ReplayRules
+
+#: The exit status if a decision did not come out as recorded.
+DEVIATES = 3
+
+_EPILOG = """\
+Without --config and --plugin, every decision must come out as it was recorded: node, message and
+totals; otherwise the exit status is 3. With other rules, --history recorded decides each attempt on
+the recorded state, and --history own lets the new placements stand. Nothing is asked and nothing is
+written: extenders answer as recorded.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `replay`."""
+    parser = subparsers.add_parser(
+        "replay",
+        help="decide the attempts of a journal again, by its rules or by others",
+        description="Decide the attempts of a journal again, by its rules or by others.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", metavar="DIR", help="the folder that was given to --journal")
+    moment = "a time (RFC 3339), or a duration before the journal's end, such as 10m"
+    parser.add_argument("--from", dest="since", metavar="TIME", help=f"begin there: {moment}")
+    parser.add_argument("--to", dest="until", metavar="TIME", help=f"end there: {moment}")
+    parser.add_argument("--config", metavar="FILE", help="another KubeSchedulerConfiguration")
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        metavar="FILE.py:Class",
+        help="register a plugin; without --config, enable it in the recorded configuration, or "
+        "replace the recorded one of its name; may be repeated",
+    )
+    parser.add_argument(
+        "--history",
+        choices=("recorded", "own"),
+        default="recorded",
+        help="decide on the recorded state, or let the new placements stand (default: recorded)",
+    )
+    parser.add_argument("-o", "--output", choices=("text", "json", "html"), default="text")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    # What plugins log is not part of the report.
+    logging.getLogger("mooring").addHandler(logging.NullHandler())
+    from mooring.insight.replay.journal_span import read_moment
+
+    since = read_moment(args.folder, "--from", args.since)
+    until = read_moment(args.folder, "--to", args.until)
+    if args.history == "own":
+        return _run_own(args, since, until)
+    return _run_recorded(args, since, until)
+
+
+def _run_recorded(args: argparse.Namespace, since: float | None, until: float | None) -> int:
+    from mooring.explain.journal.reading import read_journal
+    from mooring.insight.replay.replaying import Replay
+    from mooring.insight.replay.report_data import replay_data
+    from mooring.insight.replay.report_page import replay_page
+    from mooring.insight.replay.report_text import replay_lines
+
+    replay = Replay(lambda head: _rules(args, head), since=since)
+    report = replay.run(read_journal(args.folder, since=since, until=until))
+    if args.output == "json":
+        print(json.dumps(replay_data(report), indent=2, ensure_ascii=False))
+    elif args.output == "html":
+        sys.stdout.write(replay_page(report))
+    else:
+        print("\n".join(replay_lines(report)))
+    return _status(report)
+
+
+def _status(report: ReplayReport) -> int:
+    if report.other_rules or report.reproduced:
+        return 0
+    return DEVIATES
+
+
+def _run_own(args: argparse.Namespace, since: float | None, until: float | None) -> int:
+    from mooring.explain.journal.reading import read_journal
+    from mooring.insight.replay.own_history import OwnHistory
+    from mooring.insight.replay.report_data import own_history_data
+    from mooring.insight.replay.report_page import own_history_page
+    from mooring.insight.replay.report_text import own_history_lines
+
+    entries = read_journal(args.folder, since=since, until=until)
+    history = OwnHistory(lambda head: _applied_rules(args, head))
+    report = asyncio.run(history.run(entries, since))
+    if args.output == "json":
+        print(json.dumps(own_history_data(report), indent=2, ensure_ascii=False))
+    elif args.output == "html":
+        sys.stdout.write(own_history_page(report))
+    else:
+        print("\n".join(own_history_lines(report)))
+    return 0
+
+
+def _has_other_rules(args: argparse.Namespace) -> bool:
+    return args.config is not None or bool(args.plugin)
+
+
+def _applied_rules(args: argparse.Namespace, head: SegmentHead) -> ReplayRules:
+    from mooring.insight.replay.rules import other_rules, recorded_rules
+
+    if not _has_other_rules(args):
+        return recorded_rules(head, args.plugins)
+    return other_rules(head, args.config, args.plugin, args.plugins)
+
+
+def _rules(args: argparse.Namespace, head: SegmentHead) -> RunRules:
+    from mooring.insight.replay.replaying import RunRules
+    from mooring.insight.replay.rules import recorded_rules
+
+    applied = _applied_rules(args, head)
+    if not _has_other_rules(args):
+        return RunRules(applied)
+    try:
+        recorded = recorded_rules(head, args.plugins)
+    except JournalError as error:
+        # Without them, a difference is attributed by the new scores alone.
+        warn([f"the recorded rules cannot be applied: {error}"])
+        return RunRules(None, applied)
+    return RunRules(recorded, applied)

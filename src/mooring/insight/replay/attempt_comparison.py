@@ -1,0 +1,236 @@
+"""Comparisons of a recorded attempt with the decision that a replay takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+import msgspec
+import numpy as np
+
+from mooring.explain.journal.entries import AttemptEnds
+from mooring.framework.decision import Decision, Outcome
+from mooring.insight.comparison import Verdict, compare
+
+
+class AttemptVerdict(Enum):
+    """How a decision of a replay compares with the recorded one."""
+
+    #: The same node, or pending as before.
+    SAME = "same"
+    #: Another node, and the recorded one has the same total.
+    TIED = "tied"
+    ANOTHER_NODE = "another node"
+    PENDING_INSTEAD = "pending instead"
+    SCHEDULED_INSTEAD = "scheduled instead"
+
+
+class AttemptComparison(msgspec.Struct, frozen=True):
+    """One attempt: what was decided then, and what a replay decides."""
+
+    #: "namespace/name".
+    pod: str
+    #: The number of the pod's attempt, and when it began.
+    attempt: int
+    time: float
+    verdict: AttemptVerdict
+    #: The node that was chosen then; "" if the pod stayed pending.
+    recorded: str = ""
+    #: The node that is chosen now; "" if the pod stays pending.
+    node: str = ""
+    #: The plugin that makes the difference.
+    plugin: str = ""
+    #: By how many weighted points it has changed the lead of the new node over the recorded one.
+    points: int = 0
+    #: The refusal, or why the pod is pending.
+    reason: str = ""
+
+
+def verdict_of(ends: AttemptEnds, decision: Decision) -> AttemptVerdict:
+    """Compare the outcome of a decision with the recorded one."""
+    recorded, node = ends.record.node, decision.node_name
+    if recorded == node:
+        return AttemptVerdict.SAME
+    if not node:
+        return AttemptVerdict.PENDING_INSTEAD
+    if not recorded:
+        return AttemptVerdict.SCHEDULED_INSTEAD
+    return AttemptVerdict.TIED if recorded in decision.best else AttemptVerdict.ANOTHER_NODE
+
+
+def compare_attempt(
+    ends: AttemptEnds, decision: Decision, examined: Decision, before: Decision | None
+) -> AttemptComparison:
+    """Compare a decision with the recorded one, and find the plugin that makes the difference.
+
+    `examined` is the same decision with all nodes filtered and scored, `before` that of the
+    recorded rules; None if they are not known.
+    """
+    record, verdict = ends.record, verdict_of(ends, decision)
+    plugin, points, reason = "", 0, ""
+    if verdict is AttemptVerdict.SCHEDULED_INSTEAD:
+        plugin, reason = _refused_before(before, decision.node_name)
+        plugin = plugin or next(iter(record.refusing_plugins), "")
+        reason = reason or record.message
+    elif verdict is AttemptVerdict.PENDING_INSTEAD:
+        found = compare(examined, record.node)
+        plugin, reason = found.plugin, found.reason or decision.message
+        if decision.outcome is Outcome.ERROR:
+            plugin = next((fault.plugin for fault in decision.errors), "")
+            reason = decision.message
+    elif verdict is not AttemptVerdict.SAME:
+        plugin, points, reason = _why_another(examined, before, record.node, decision.node_name)
+    return AttemptComparison(
+        record.key,
+        record.attempt,
+        record.time,
+        verdict,
+        record.node,
+        decision.node_name,
+        plugin,
+        points,
+        reason,
+    )
+
+
+def _refused_before(before: Decision | None, node_name: str) -> tuple[str, str]:
+    """Return the plugin that refused a node under the recorded rules, and its refusal."""
+    if before is None:
+        return "", ""
+    status = before.pre_filter
+    if status is None and before.statuses is not None:
+        status = before.statuses.get(node_name)
+    return ("", "") if status is None else (status.plugin, status.message)
+
+
+def _why_another(
+    examined: Decision, before: Decision | None, recorded: str, node_name: str
+) -> tuple[str, int, str]:
+    """Return why a node is preferred to the recorded one: plugin, points, refusal."""
+    found = compare(examined, recorded)
+    if found.verdict is Verdict.REFUSED:
+        return found.plugin, 0, found.reason
+    plugin, reason = _refused_before(before, node_name)
+    if plugin:
+        # The recorded rules did not have the choice.
+        return plugin, 0, reason
+    leads = _leads(examined, node_name, recorded)
+    earlier = {} if before is None else _leads(before, node_name, recorded)
+    names = dict.fromkeys((*leads, *earlier))
+    changes = {name: leads.get(name, 0) - earlier.get(name, 0) for name in names}
+    if not any(changes.values()):
+        return "", 0, ""
+    # The change that favours the new node most.
+    plugin = max(changes, key=changes.__getitem__)
+    return plugin, changes[plugin], ""
+
+
+def _leads(decision: Decision, node_name: str, other: str) -> Mapping[str, int]:
+    """Return by plugin how many weighted points a node has more than another one."""
+    if decision.feasible is None:
+        return {}
+    names = list(decision.feasible.names)
+    if node_name not in names or other not in names:
+        return {}
+    one, two = names.index(node_name), names.index(other)
+    return {
+        name: int(scores.normalized[one] - scores.normalized[two]) * scores.weight
+        for name, scores in decision.scores.items()
+    }
+
+
+class Deviation(msgspec.Struct, frozen=True):
+    """An attempt whose decision under the recorded rules is not the recorded one."""
+
+    pod: str
+    attempt: int
+    time: float
+    #: What differs, the most telling first: "node", "message", "totals", ...
+    what: str
+    recorded: str
+    found: str
+    #: The plugin that makes the difference, as far as that can be told.
+    plugin: str = ""
+
+
+def find_deviation(
+    ends: AttemptEnds, decision: Decision, totals: int
+) -> tuple[str, str, str] | None:
+    """Return what differs, as recorded and as found; None if the decision is the recorded one.
+
+    `totals` is the checksum of the decision's totals.
+    """
+    record, result = ends.record, decision.post_filter
+    nominated = "" if result is None else result.nominated_node or ""
+    victims = () if result is None else tuple(pod.key for pod in result.victims)
+    plugins = tuple(sorted(decision.unschedulable_plugins | decision.pending_plugins))
+    feasible = 0 if decision.feasible is None else len(decision.feasible)
+    for what, recorded, found in (
+        ("node", record.node, decision.node_name),
+        ("outcome", record.outcome, decision.outcome.value),
+        ("message", record.message, decision.message),
+        ("refusing plugins", record.refusing_plugins, plugins),
+        ("nominated node", record.nominated_node, nominated),
+        ("victims", record.victims, victims),
+        ("evaluated nodes", record.evaluated, decision.evaluated_nodes),
+        ("feasible nodes", record.feasible, feasible),
+        ("totals", ends.totals, totals),
+    ):
+        if recorded != found:
+            return what, _text(recorded), _text(found)
+    return None
+
+
+def _text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def deviating_plugin(ends: AttemptEnds, decision: Decision, examined: Decision) -> str:
+    """Return the plugin that answered differently than recorded; "" if that cannot be told.
+
+    A journal holds no answers of plugins, so this goes by what it does hold: which plugins refused,
+    and the points of the chosen node.
+    """
+    record = ends.record
+    refusing = decision.unschedulable_plugins | decision.pending_plugins
+    changed = refusing.symmetric_difference(record.refusing_plugins)
+    if changed:
+        return min(changed)
+    if record.node:
+        if record.node != decision.node_name:
+            plugin = compare(examined, record.node).plugin
+            if plugin:
+                return plugin
+        return _differing_points(ends.points, examined, record.node)
+    return next((fault.plugin for fault in decision.errors), "")
+
+
+def _differing_points(recorded: Mapping[str, int], examined: Decision, node_name: str) -> str:
+    """Return the plugin whose weighted points of a node differ most from the recorded ones."""
+    found = points_of(examined, node_name)
+    if not recorded or not found:
+        return ""
+    differences = {
+        name: abs(recorded.get(name, 0) - found.get(name, 0))
+        for name in dict.fromkeys((*recorded, *found))
+    }
+    plugin = max(differences, key=differences.__getitem__)
+    return plugin if differences[plugin] else ""
+
+
+def points_of(decision: Decision, node_name: str) -> dict[str, int]:
+    """Return the weighted points that each plugin gives a node; {} if it was not scored."""
+    feasible = decision.feasible
+    row = -1 if feasible is None else feasible.row(node_name)
+    if feasible is None or row < 0 or decision.totals is None:
+        return {}
+    place = row
+    if feasible.rows is not None:
+        places = np.flatnonzero(feasible.rows == row)
+        if not len(places):
+            return {}
+        place = int(places[0])
+    return {
+        name: int(scores.normalized[place]) * scores.weight
+        for name, scores in decision.scores.items()
+    }

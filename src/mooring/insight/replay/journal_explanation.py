@@ -1,0 +1,116 @@
+"""Explanations of recorded attempts: the examination of `explain`, on the state of a journal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+
+from mooring.api import Pod
+from mooring.api.timestamps import format_time
+from mooring.errors import ObjectError
+from mooring.explain.examination import Examination, ask_filters, examine
+from mooring.explain.journal.entries import AttemptBegins, Entry, SegmentHead
+from mooring.explain.journal.reading import read_journal
+from mooring.insight.replay.engine import NO_PROFILE, ReplayEngine
+from mooring.insight.replay.recorded_steps import RecordedAttempt, recorded_steps
+from mooring.insight.replay.replaying import Replay, RunRules
+
+#: Seconds after the beginning of an attempt within which it has certainly ended.
+_MARGIN = 3600.0
+
+
+def find_attempts(folder: str | os.PathLike[str], name: str, namespace: str) -> list[AttemptBegins]:
+    """Return the recorded attempts of a pod, oldest first; without a namespace, of any.
+
+    Raise ObjectError if there is none, or if pods of several namespaces have the name.
+    """
+    found = [
+        entry
+        for entry in read_journal(folder)
+        if isinstance(entry, AttemptBegins)
+        and entry.name == name
+        and namespace in ("", entry.namespace)
+    ]
+    if not found:
+        where = f" in namespace {namespace}" if namespace else ""
+        raise ObjectError(
+            f'the journal holds no attempt of a pod "{name}"{where}; -n names a namespace, and '
+            "`mooring replay DIR` says which time the journal covers"
+        )
+    namespaces = sorted({entry.namespace for entry in found})
+    if len(namespaces) > 1:
+        raise ObjectError(
+            f'the journal holds pods "{name}" in namespaces {", ".join(namespaces)}: choose one '
+            "with -n"
+        )
+    return found
+
+
+def choose_attempt(found: list[AttemptBegins], number: int | None) -> AttemptBegins:
+    """Return the latest attempt, or the latest one with a number."""
+    wanted = [entry for entry in found if number in (None, entry.attempt)]
+    if not wanted:
+        numbers = ", ".join(str(entry.attempt) for entry in found)
+        raise ObjectError(
+            f"the journal holds no attempt {number} of pod {found[-1].namespace}/{found[-1].name}; "
+            f"its attempts: {numbers}"
+        )
+    return wanted[-1]
+
+
+def explain_attempt(
+    folder: str | os.PathLike[str],
+    chosen: AttemptBegins,
+    rules_of: Callable[[SegmentHead], RunRules],
+) -> tuple[Examination, RecordedAttempt, str]:
+    """Examine a recorded attempt; return it with what was recorded, and whose rules were applied.
+
+    `rules_of` gives the rules in the place of the recorded ones.
+    """
+    explaining = _Explaining(chosen)
+    replay = Replay(rules_of, before_attempt=explaining.look)
+    entries = _up_to(read_journal(folder, since=chosen.time), chosen)
+    try:
+        for step in recorded_steps(entries):
+            replay.take(step)
+            if explaining.found is not None:
+                break
+    finally:
+        replay.close()
+    if explaining.found is None or explaining.attempt is None:
+        raise ObjectError(
+            f"the state before attempt {chosen.attempt} of pod {chosen.namespace}/{chosen.name} at "
+            f"{format_time(chosen.time)} cannot be rebuilt: the journal lacks its pod"
+        )
+    return explaining.found, explaining.attempt, replay.report.rules
+
+
+def _up_to(entries: Iterable[Entry], chosen: AttemptBegins) -> Iterator[Entry]:
+    """Yield the entries up to those of an attempt, and some more, which complete its group."""
+    for entry in entries:
+        if entry.time > chosen.time + _MARGIN:
+            return
+        yield entry
+
+
+class _Explaining:
+    """What examines the chosen attempt when a replay comes to it."""
+
+    def __init__(self, chosen: AttemptBegins) -> None:
+        self._chosen = chosen
+        self.found: Examination | None = None
+        self.attempt: RecordedAttempt | None = None
+
+    def look(self, attempt: RecordedAttempt, engine: ReplayEngine, pod: Pod) -> None:
+        """Examine an attempt if it is the chosen one."""
+        if self.found is not None or attempt.begins != self._chosen:
+            return
+        profile = engine.scheduler.profiles.get(pod.spec.scheduler_name)
+        if profile is None:
+            served = ", ".join(sorted(engine.scheduler.profiles))
+            raise ObjectError(NO_PROFILE.format(pod.spec.scheduler_name, served))
+        nodes = engine.scheduler.cache.nodes
+        answers = ask_filters(profile, engine.scheduler.nominator, pod, nodes)
+        decision = engine.examine(attempt.begins, pod, post_filter=attempt.begins.post_filter)
+        self.found = examine(answers, decision, attempt.begins.attempt)
+        self.attempt = attempt

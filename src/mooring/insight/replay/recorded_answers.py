@@ -1,0 +1,189 @@
+"""RecordedAnswers: what servers answered to plugins, given at the moments at which they did.
+
+PreBind plugins write to the API server and keep what it answers, or undo what they assumed if it
+refuses. In a replay such a coroutine suspends with its request, and goes on when the journal comes
+to the answer.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import logging
+import re
+from collections import deque
+from collections.abc import Coroutine, Generator
+from typing import Any, TypeVar
+
+import msgspec
+
+from mooring.api import Pod
+from mooring.client.resources import find_resource
+from mooring.errors import ApiError
+from mooring.explain.journal.entries import Fetched
+from mooring.framework.plugin_errors import abandon, error_text, raise_if_external
+from mooring.insight.replay.discarding_writers import DiscardingClient
+from mooring.insight.replay.recorded_informers import decode_object
+from mooring.offline.memory_client import MemoryList
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+#: The text of an ApiError: the request, the status with its reason, and the message.
+_FAILURE = re.compile(r"(?:.*?: )?(\d{3})(?: (\w+))?(?:: (.*))?", re.DOTALL)
+
+
+class RecordedRequest:
+    """A request to await: `text` is that of its `Fetched` entry."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __await__(self) -> Generator[RecordedRequest, str, str]:
+        return (yield self)
+
+
+class RecordedSleep:
+    """A number of seconds to await."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def __await__(self) -> Generator[RecordedSleep, str, None]:
+        yield self
+
+
+class RecordedAnswers:
+    """The coroutines of a replay that wait, by what they wait for."""
+
+    def __init__(self) -> None:
+        self._time = 0.0
+        self._requests: dict[str, deque[Coroutine[Any, Any, Any]]] = {}
+        self._sleepers: list[tuple[float, int, Coroutine[Any, Any, Any]]] = []
+        self._order = itertools.count()
+
+    def start(self, work: Coroutine[Any, Any, Any]) -> bool:
+        """Run a coroutine up to where it waits; return whether it has ended."""
+        return self._step(work)
+
+    def drop(self, work: Coroutine[Any, Any, Any]) -> None:
+        """End a coroutine that waits."""
+        self._sleepers = [one for one in self._sleepers if one[2] is not work]
+        heapq.heapify(self._sleepers)
+        for waiting in self._requests.values():
+            if work in waiting:
+                waiting.remove(work)
+        abandon(work)
+
+    def answer(self, entry: Fetched) -> None:
+        """Give an answer to the coroutine that waits for it longest."""
+        waiting = self._requests.get(entry.request)
+        if not waiting:
+            return
+        work = waiting.popleft()
+        if not entry.error:
+            self._step(work, entry.body)
+            return
+        failure = _FAILURE.fullmatch(entry.error)
+        if failure is None:
+            self._step(work, error=ApiError(0, entry.error))
+        else:
+            status, reason, message = failure.groups()
+            self._step(work, error=ApiError(int(status), message or "", reason=reason or ""))
+
+    def move_to(self, time: float) -> None:
+        """Continue with the coroutines that have slept long enough."""
+        self._time = time
+        while self._sleepers and self._sleepers[0][0] <= time:
+            self._step(heapq.heappop(self._sleepers)[2])
+
+    def _step(
+        self,
+        work: Coroutine[Any, Any, Any],
+        answer: str | None = None,
+        error: ApiError | None = None,
+    ) -> bool:
+        try:
+            asked = work.send(answer) if error is None else work.throw(error)
+        except StopIteration:
+            return True
+        except BaseException as found:
+            raise_if_external(found)
+            log.warning("A plugin failed in a replay: %s", error_text(found))
+            return True
+        if isinstance(asked, RecordedRequest):
+            self._requests.setdefault(asked.text, deque()).append(work)
+        elif isinstance(asked, RecordedSleep):
+            moment = self._time + asked.seconds
+            heapq.heappush(self._sleepers, (moment, next(self._order), work))
+        else:
+            # It waits for something of its own, which does not happen here.
+            abandon(work)
+            return True
+        return False
+
+
+class RecordedClient(DiscardingClient):
+    """A client that answers what the API server answered then.
+
+    Requests about pods are not recorded; they succeed, without effect.
+    """
+
+    async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
+        """Read one object."""
+        if kind is Pod:
+            return await super().get(kind, name, namespace)
+        return await self._ask("get", kind, namespace, name)
+
+    async def list(
+        self,
+        kind: type[Any] | str,
+        namespace: str = "",
+        *,
+        timeout: float = 0.0,
+        retries: int = 0,
+        max_bytes: int = 0,
+    ) -> MemoryList:
+        """Read all objects of a kind."""
+        resource = find_resource(kind)
+        body = await RecordedRequest(f"list {resource.name} {namespace}".rstrip())
+        items = msgspec.json.decode(body, type=list[msgspec.Raw])
+        return MemoryList([decode_object(resource.name, item) for item in items])
+
+    async def create(self, obj: T) -> T:
+        """Create an object."""
+        return await self._ask_about("create", obj)
+
+    async def update(self, obj: T) -> T:
+        """Replace an object."""
+        return await self._ask_about("update", obj)
+
+    async def patch(
+        self,
+        kind: type[T],
+        name: str,
+        namespace: str,
+        patch: dict[str, Any],
+        *,
+        subresource: str = "",
+    ) -> T:
+        """Apply a strategic merge patch."""
+        if kind is Pod:
+            return await super().patch(kind, name, namespace, patch, subresource=subresource)
+        return await self._ask("patch", kind, namespace, name)
+
+    async def add_finalizer(self, obj: T, finalizer: str) -> T:
+        """Add a finalizer to an object."""
+        return await self._ask_about("finalize", obj)
+
+    async def _ask_about(self, verb: str, obj: T) -> T:
+        meta = obj.metadata  # type: ignore[attr-defined]
+        return await self._ask(verb, type(obj), meta.namespace, meta.name)
+
+    async def _ask(self, verb: str, kind: type[T], namespace: str, name: str) -> T:
+        key = f"{namespace}/{name}" if namespace else name
+        resource = find_resource(kind)
+        body = await RecordedRequest(f"{verb} {resource.name} {key}")
+        found: T = decode_object(resource.name, msgspec.Raw(body.encode()))
+        return found

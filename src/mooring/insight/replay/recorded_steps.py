@@ -1,0 +1,138 @@
+"""The steps of a journal: entries that belong together are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from mooring.explain.journal.entries import (
+    AttemptBegins,
+    AttemptEnds,
+    Bound,
+    Change,
+    CheckpointBegins,
+    CheckpointEnds,
+    CheckpointObject,
+    CheckpointPlacement,
+    Entry,
+    ExtenderAnswer,
+    Failed,
+    Fetched,
+    Forgot,
+    GaveBack,
+    GroupBegins,
+    GroupEnds,
+    Nominated,
+    Permitted,
+    Reserved,
+    SegmentHead,
+)
+from mooring.insight.replay.checkpoint import RecordedCheckpoint
+
+
+class RecordedAttempt(msgspec.Struct, frozen=True):
+    """One scheduling cycle."""
+
+    begins: AttemptBegins
+    answers: Sequence[ExtenderAnswer]
+    #: None if the cycle ended with an unexpected error, or was the last thing that was recorded.
+    ends: AttemptEnds | None
+
+    @property
+    def time(self) -> float:
+        """Return when it began."""
+        return self.begins.time
+
+
+class RecordedGroup(msgspec.Struct, frozen=True):
+    """One attempt for a pod group."""
+
+    begins: GroupBegins
+    steps: Sequence[RecordedAttempt | Reserved | Permitted | GaveBack | Failed]
+    #: None if it was the last thing that was recorded.
+    ends: GroupEnds | None
+
+    @property
+    def time(self) -> float:
+        """Return when it began."""
+        return self.begins.time
+
+
+RecordedStep = (
+    SegmentHead
+    | RecordedCheckpoint
+    | Change
+    | Fetched
+    | RecordedAttempt
+    | RecordedGroup
+    | Reserved
+    | Permitted
+    | GaveBack
+    | Nominated
+    | Forgot
+    | Bound
+    | Failed
+)
+
+
+def recorded_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep]:
+    """Yield the steps of a journal in order."""
+    group: GroupBegins | None = None
+    members: list[RecordedAttempt | Reserved | Permitted | GaveBack | Failed] = []
+    for step in _single_steps(entries):
+        if isinstance(step, GroupBegins):
+            group, members = step, []
+        elif group is None:
+            if not isinstance(step, GroupEnds):
+                yield step
+        elif isinstance(step, GroupEnds):
+            yield RecordedGroup(group, members, step)
+            group = None
+        elif isinstance(step, RecordedAttempt | Reserved | Permitted | GaveBack | Failed):
+            members.append(step)
+        elif isinstance(step, Fetched | Nominated):
+            yield step
+        else:
+            # The group's attempt ended with an unexpected error.
+            yield RecordedGroup(group, members, None)
+            group = None
+            yield step
+    if group is not None:
+        yield RecordedGroup(group, members, None)
+
+
+def _single_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep | GroupBegins | GroupEnds]:
+    checkpoint: RecordedCheckpoint | None = None
+    begins: AttemptBegins | None = None
+    answers: list[ExtenderAnswer] = []
+    for entry in entries:
+        match entry:
+            case AttemptBegins():
+                if begins is not None:
+                    yield RecordedAttempt(begins, answers, None)
+                begins, answers = entry, []
+            case ExtenderAnswer():
+                answers.append(entry)
+            case AttemptEnds():
+                if begins is not None:
+                    yield RecordedAttempt(begins, answers, entry)
+                    begins = None
+            case CheckpointBegins():
+                checkpoint = RecordedCheckpoint(entry)
+            case CheckpointObject() | CheckpointPlacement():
+                if checkpoint is not None:
+                    checkpoint.add(entry)
+            case CheckpointEnds():
+                if checkpoint is not None:
+                    yield checkpoint
+                    checkpoint = None
+            case Fetched() | Nominated():
+                yield entry
+            case _:
+                if begins is not None:
+                    yield RecordedAttempt(begins, answers, None)
+                    begins = None
+                yield entry
+    if begins is not None:
+        yield RecordedAttempt(begins, answers, None)

@@ -1,0 +1,284 @@
+"""The replay of a journal on its recorded state: every attempt is decided again and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from mooring.explain.journal.entries import (
+    AttemptEnds,
+    Bound,
+    Change,
+    Entry,
+    Failed,
+    Fetched,
+    Forgot,
+    GaveBack,
+    Nominated,
+    Permitted,
+    Reserved,
+    SegmentHead,
+)
+from mooring.explain.journal.journal import totals_digest
+from mooring.framework.decision import Decision
+from mooring.insight.replay.attempt_comparison import (
+    AttemptComparison,
+    AttemptVerdict,
+    Deviation,
+    compare_attempt,
+    deviating_plugin,
+    find_deviation,
+    verdict_of,
+)
+from mooring.insight.replay.checkpoint import RecordedCheckpoint
+from mooring.insight.replay.engine import ReplayEngine
+from mooring.insight.replay.group_replay import BeforeAttempt, GroupReplay, make_group_replay
+from mooring.insight.replay.recorded_informers import recorded_object
+from mooring.insight.replay.recorded_steps import (
+    RecordedAttempt,
+    RecordedGroup,
+    RecordedStep,
+    recorded_steps,
+)
+from mooring.insight.replay.report import ReplayReport
+from mooring.insight.replay.rules import ReplayRules
+
+
+class RunRules(msgspec.Struct, frozen=True):
+    """The rules for one run of a scheduler: the recorded ones if they are known, and others."""
+
+    recorded: ReplayRules | None
+    other: ReplayRules | None = None
+
+
+class _Engine(msgspec.Struct, frozen=True):
+    engine: ReplayEngine
+    groups: GroupReplay | None
+
+
+class Replay:
+    """A replay on the recorded state.
+
+    `rules_of` gives the rules of each run of a scheduler that the journal holds. `before_attempt`
+    is called with each recorded attempt and the engine of the recorded rules, ready to decide it.
+    """
+
+    def __init__(
+        self,
+        rules_of: Callable[[SegmentHead], RunRules],
+        *,
+        since: float | None = None,
+        before_attempt: BeforeAttempt | None = None,
+    ) -> None:
+        self.report = ReplayReport()
+        self._rules_of = rules_of
+        self._since = since
+        self._before_attempt = before_attempt
+        self._recorded: _Engine | None = None
+        self._other: _Engine | None = None
+        self._engines: Sequence[_Engine] = ()
+
+    def run(self, entries: Iterable[Entry]) -> ReplayReport:
+        """Replay entries; return what was found."""
+        try:
+            for step in recorded_steps(entries):
+                self.take(step)
+        finally:
+            self.close()
+        return self.report
+
+    def take(self, step: RecordedStep) -> None:
+        """Replay one step of the journal."""
+        match step:
+            case Change():
+                self._take_change(step)
+            case RecordedAttempt():
+                self._take_attempt(step)
+            case Reserved():
+                for one in self._engines:
+                    one.engine.reserve(step.time, step.uid, step.node)
+            case Permitted():
+                for one in self._engines:
+                    one.engine.permit(step.time, step.uid, step.waits)
+            case GaveBack():
+                for one in self._engines:
+                    one.engine.give_back(step)
+            case Fetched():
+                for one in self._engines:
+                    one.engine.fetched(step)
+            case Nominated():
+                for one in self._engines:
+                    one.engine.nominate(step.uid, step.node)
+            case Forgot():
+                for one in self._engines:
+                    one.engine.forgot(step.uid)
+            case Bound():
+                for one in self._engines:
+                    one.engine.bound(step.time, step.uid)
+            case Failed():
+                for one in self._engines:
+                    one.engine.failed(step)
+            case RecordedGroup():
+                self._take_group(step)
+            case RecordedCheckpoint():
+                for one in self._engines:
+                    step.restore(one.engine)
+            case SegmentHead():
+                self._begin_run(step)
+
+    def _begin_run(self, head: SegmentHead) -> None:
+        self.close()
+        rules = self._rules_of(head)
+        report = self.report
+        report.runs += 1
+        report.other_rules = rules.other is not None
+        applied = rules.other or rules.recorded
+        report.rules = "" if applied is None else applied.text
+        self._recorded = None
+        if rules.recorded is not None:
+            self._recorded = _make(rules.recorded, self._before_attempt)
+        self._other = None if rules.other is None else _make(rules.other, lenient=True)
+        self._engines = [one for one in (self._recorded, self._other) if one is not None]
+
+    def close(self) -> None:
+        """Close the engines."""
+        for one in self._engines:
+            one.engine.close()
+        self._engines = ()
+
+    def _take_change(self, change: Change) -> None:
+        obj = recorded_object(change)
+        for index, one in enumerate(self._engines):
+            if not one.engine.take_in(change, obj) and index == 0:
+                self.report.contradictions += 1
+
+    # Attempts.
+
+    def _counts(self, time: float) -> bool:
+        return self._since is None or time >= self._since
+
+    def _take_attempt(self, attempt: RecordedAttempt) -> None:
+        begins, ends = attempt.begins, attempt.ends
+        decisions: list[Decision | None] = []
+        for one in (self._recorded, self._other):
+            if one is None:
+                decisions.append(None)
+                continue
+            pod = one.engine.begin(begins, attempt.answers)
+            if pod is None or pod.metadata.resource_version != begins.resource_version:
+                self._note_contradiction(one)
+            if pod is None:
+                decisions.append(None)
+                continue
+            if one is self._recorded and self._before_attempt is not None:
+                self._before_attempt(attempt, one.engine, pod)
+            decisions.append(one.engine.decide(begins, pod))
+        if not self._counts(attempt.time):
+            return
+        if ends is None:
+            self.report.undecided += 1
+            return
+        record = ends.record
+        self.report.add_attempt(record.key, attempt.time, scheduled=bool(record.node))
+        before, decision = decisions
+        if self._recorded is not None and before is not None:
+            self._check(attempt, ends, before, self._recorded.engine)
+        if self._other is not None and decision is not None:
+            self.report.add(self._compare(attempt, ends, decision, self._other.engine))
+
+    def _note_contradiction(self, one: _Engine) -> None:
+        if one is self._engines[0]:
+            self.report.contradictions += 1
+
+    def _check(
+        self,
+        attempt: RecordedAttempt,
+        ends: AttemptEnds,
+        decision: Decision,
+        engine: ReplayEngine | None,
+    ) -> None:
+        """Compare a decision under the recorded rules with what was recorded.
+
+        `engine` is in the state of the decision; None if it has gone on meanwhile.
+        """
+        totals = decision.totals
+        digest = 0 if totals is None or not len(totals) else totals_digest(totals)
+        found = find_deviation(ends, decision, digest)
+        if found is not None:
+            examined = decision
+            if engine is not None:
+                examined = engine.examine(attempt.begins, decision.pod)
+            plugin, record = deviating_plugin(ends, decision, examined), ends.record
+            deviation = Deviation(record.key, record.attempt, record.time, *found, plugin)
+            self.report.add_deviation(deviation)
+
+    def _compare(
+        self, attempt: RecordedAttempt, ends: AttemptEnds, decision: Decision, engine: ReplayEngine
+    ) -> AttemptComparison:
+        """Compare a decision under other rules with what was recorded."""
+        record, verdict = ends.record, verdict_of(ends, decision)
+        if verdict is AttemptVerdict.SAME:
+            return AttemptComparison(
+                record.key, record.attempt, record.time, verdict, record.node, record.node
+            )
+        pod = decision.pod
+        examined = engine.examine(attempt.begins, pod)
+        before = None
+        if self._recorded is not None:
+            before = self._recorded.engine.examine(attempt.begins, pod)
+        return compare_attempt(ends, decision, examined, before)
+
+    # Pod groups.
+
+    def _take_group(self, group: RecordedGroup) -> None:
+        """Repeat the attempt for a group; under other rules its pods are compared by outcome."""
+        for one in self._engines:
+            if one.groups is None:
+                continue
+            repeated = one.groups.repeat(group)
+            if not self._counts(group.time):
+                continue
+            for attempt, decision in repeated:
+                if attempt.ends is None:
+                    continue
+                if one is self._recorded:
+                    self._check_member(attempt, attempt.ends, decision)
+                elif decision is not None:
+                    verdict = verdict_of(attempt.ends, decision)
+                    record = attempt.ends.record
+                    self.report.add(
+                        AttemptComparison(
+                            record.key,
+                            record.attempt,
+                            record.time,
+                            verdict,
+                            record.node,
+                            decision.node_name,
+                            reason=decision.message,
+                        )
+                    )
+
+    def _check_member(
+        self,
+        attempt: RecordedAttempt,
+        ends: AttemptEnds,
+        decision: Decision | None,
+    ) -> None:
+        record = ends.record
+        self.report.add_attempt(record.key, attempt.time, scheduled=bool(record.node))
+        if decision is None or decision.pod.metadata.uid != record.uid:
+            found = "nothing" if decision is None else decision.pod.key
+            deviation = Deviation(
+                record.key, record.attempt, record.time, "order", record.key, found
+            )
+            self.report.add_deviation(deviation)
+        else:
+            self._check(attempt, ends, decision, None)
+
+
+def _make(
+    rules: ReplayRules, before_attempt: BeforeAttempt | None = None, *, lenient: bool = False
+) -> _Engine:
+    engine = ReplayEngine(rules, lenient=lenient)
+    return _Engine(engine, make_group_replay(engine, before_attempt))
