@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.insight import live, questions, replaying
 from benchmarks.insight.figures import Figure, heading
-from benchmarks.insight.loop import loop_run
+from benchmarks.insight.loop import WAITING, loop_run
 from benchmarks.live.cluster import LiveCluster
 from benchmarks.objects import PodTemplate, make_nodes
 from mooring.api import Pod
@@ -94,14 +94,13 @@ async def _live(
                 missed += _show(found)
         if "explain" in chosen:
             await cluster.create(_running(args.nodes, args.pods))
-            waiting = PodTemplate(cpu="99").make("waiting", "default")
-            await cluster.create([waiting])
+            await cluster.create([WAITING])
             missed += _show(
                 await asyncio.to_thread(
                     questions.cold_explain,
                     locate("KUBECTL"),
                     plane.admin_kubeconfig,
-                    waiting,
+                    WAITING,
                     _ROUNDS,
                 )
             )

@@ -20,8 +20,8 @@ class Figure(msgspec.Struct, frozen=True):
     def line(self) -> str:
         """Return the figure beside its limit."""
         return (
-            f"{self.name:<58}{_shown(self.value, self.unit):>12}"
-            f"{_shown(self.limit, self.unit):>12}   {self.detail}"
+            f"{self.name:<50}{_shown(self.value, self.unit):>14}"
+            f"{_shown(self.limit, self.unit):>14}   {self.detail}"
         ).rstrip()
 
     @property
@@ -35,7 +35,7 @@ class Figure(msgspec.Struct, frozen=True):
 
 def heading() -> str:
     """Return the line above the figures."""
-    return f"{'':<58}{'measured':>12}{'at most':>12}"
+    return f"{'':<50}{'measured':>14}{'at most':>14}"
 
 
 def _shown(value: float, unit: str) -> str:

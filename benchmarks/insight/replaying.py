@@ -6,13 +6,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from mooring.explain.journal.reading import read_journal
-from mooring.insight.replay.replaying import Replay, RunRules
-from mooring.insight.replay.rules import recorded_rules
-
 from benchmarks.insight.figures import Figure
 from benchmarks.measure import schedule_one
 from mooring.api import Node, Pod
+from mooring.explain.journal.reading import read_journal
+from mooring.insight.replay.replaying import Replay, RunRules
+from mooring.insight.replay.rules import recorded_rules
 from mooring.offline.memory_scheduler import MemoryScheduler
 
 #: The most time of a replayed attempt, as a multiple of a cycle in memory.
