@@ -66,7 +66,7 @@ def pod(number: int) -> Manifest:
     spec: dict[str, Any] = {
         "containers": [{"name": "c", "image": IMAGE, "resources": {"requests": requests}}]
     }
-    kind = number % 5
+    kind = number % 6
     selector = {"matchLabels": {"app": f"app-{kind}"}}
     zone = {"topologyKey": ZONE, "labelSelector": selector}
     if kind == 1:
@@ -82,10 +82,14 @@ def pod(number: int) -> Manifest:
         spec["affinity"] = {"podAffinity": rule}
         spec["nodeSelector"] = {ZONE: "a"}
     elif kind == 4:
-        spec["affinity"] = {
-            "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [zone]}
-        }
-    metadata = {"name": f"pod-{number}", "labels": {"app": f"app-{kind}"}}
+        # It attracts the plain pods, which do not ask for it.
+        term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"near": "yes"}}}
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+        spec["affinity"] = {"podAffinity": required}
+    elif kind == 5:
+        spec["nodeSelector"] = {ZONE: "b"}
+    labels = {"app": f"app-{kind}", "near": "yes" if kind in (0, 4) else "no"}
+    metadata = {"name": f"pod-{number}", "labels": labels}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 

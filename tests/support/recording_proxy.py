@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
@@ -43,13 +43,15 @@ class RecordingProxy:
             kept = {key: value for key, value in answer.headers.items() if key.lower() not in _OWN}
             response = web.StreamResponse(status=answer.status, headers=kept)
             await response.prepare(request)
-            async for chunk in answer.content.iter_any():
-                await response.write(chunk)
-            await response.write_eof()
+            # A client that is closed does not read the rest.
+            with contextlib.suppress(aiohttp.ClientConnectionResetError):
+                async for chunk in answer.content.iter_any():
+                    await response.write(chunk)
+                await response.write_eof()
             return response
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def recording_proxy(kubeconfig: Path, folder: Path) -> AsyncIterator[RecordingProxy]:
     """Run a proxy to the server of a kubeconfig; `folder / "proxied"` is a kubeconfig for it."""
     access = kubeconfigs.access(*kubeconfigs.read(kubeconfig), folder)
@@ -66,7 +68,7 @@ async def recording_proxy(kubeconfig: Path, folder: Path) -> AsyncIterator[Recor
         proxy = RecordingProxy(session, access.server)
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", proxy.forward)
-        runner = web.AppRunner(app, shutdown_timeout=0.0)
+        runner = web.AppRunner(app, shutdown_timeout=0.01)
         await runner.setup()
         try:
             site = web.TCPSite(runner, LOOPBACK, 0)
