@@ -110,6 +110,16 @@ async def test_places_in_the_queue_and_the_decisions(site: Site) -> None:
     assert (status, text) == (200, ":\n\n")
 
 
+async def test_records_outlive_the_scheduler_that_made_them(site: Site) -> None:
+    web = pod_path("default", POD)
+    before = json.loads((await site.ask(web, "auditor"))[1])["record"]
+    await site.cluster.cluster.replace_scheduler(plan())
+    # The next scheduler has a smaller set of plugins, and places the pod.
+    found = await site.cluster.until(web, lambda found: found["currentNode"])
+    assert found["earlierAttempts"][0]["uid"] == before["uid"] == found["record"]["uid"]
+    assert found["record"]["sequence"] > before["sequence"]
+
+
 async def test_more_questions_than_are_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,7 +29,9 @@ async def test_a_port_is_forwarded_as_the_flags_say(kubectl: FakeKubectl) -> Non
     ]
 
 
-async def test_what_kubectl_says_is_told(kubectl: FakeKubectl) -> None:
+async def test_what_kubectl_says_is_told(
+    kubectl: FakeKubectl, caplog: pytest.LogCaptureFixture
+) -> None:
     kubectl.fail('Error from server (NotFound): pods "sched-0" not found')
     with pytest.raises(MooringError) as raised:
         async with forwarded_port("kube-system", "sched-0", 10259):
@@ -38,6 +40,7 @@ async def test_what_kubectl_says_is_told(kubectl: FakeKubectl) -> None:
         "kubectl cannot forward port 10259 of pod kube-system/sched-0: Error from server "
         '(NotFound): pods "sched-0" not found'
     )
+    assert caplog.records == []
 
 
 async def test_a_kubectl_that_does_not_begin(

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from mooring.explain.lease_annotations import CERTIFICATE, HOLDER, PORT
+from mooring.insight.port_forward import NO_KUBECTL
 from tests.live.running import MOORING, QUICK_ELECTION, Mooring, condition, configuration, node, pod
 from tests.support.api import Object
 from tests.support.cluster import Cluster
@@ -64,7 +65,7 @@ def fingerprint(port: int) -> str:
     return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
 
 
-def explain(cluster: Cluster, *args: str) -> tuple[int, str, str]:
+def explain(cluster: Cluster, *args: str, path: str = "") -> tuple[int, str, str]:
     """Return exit status, output and errors of the command, as an administrator."""
     ended = subprocess.run(
         [
@@ -77,7 +78,7 @@ def explain(cluster: Cluster, *args: str) -> tuple[int, str, str]:
         capture_output=True,
         text=True,
         timeout=60,
-        env={**os.environ, "COLUMNS": "300"},
+        env={**os.environ, "COLUMNS": "300", **({"PATH": path} if path else {})},
     )
     return ended.returncode, ended.stdout, ended.stderr
 
@@ -114,6 +115,14 @@ def test_the_leader_is_found_by_its_lease_and_known_by_its_certificate(
     (call,) = kubectl.calls
     pod_name = holder.rpartition("_")[0]
     assert f"--namespace=kube-system --address=127.0.0.1 pod/{pod_name} :{leader.port}" in call
+    kubectl.fail("error: pods is forbidden")
+    status, out, err = explain(cluster, "web")
+    assert (status, out) == (1, "")
+    assert err == (
+        f"error: kubectl cannot forward port {leader.port} of pod kube-system/{pod_name}: error: "
+        "pods is forbidden\n"
+    )
+    assert explain(cluster, "web", path=str(tmp_path)) == (1, "", f"error: {NO_KUBECTL}\n")
     # The Lease is renewed, and keeps what it says.
     renewed = lease["spec"]["renewTime"]
     lease = eventually(

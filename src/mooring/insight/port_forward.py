@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import re
 import shutil
+import signal
 from collections.abc import AsyncIterator
 
 from mooring.errors import MooringError
@@ -66,8 +68,10 @@ async def forwarded_port(
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
+    # Not process.kill(): it looks whether the process has ended, and then asyncio never learns how.
     with contextlib.suppress(ProcessLookupError):
-        process.kill()
+        if process.returncode is None:
+            os.kill(process.pid, signal.SIGKILL)
 
 
 async def _begin(output: asyncio.StreamReader) -> int | None:
