@@ -13,7 +13,7 @@ only the one that is chosen is carried out; otherwise each is carried out and un
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
@@ -23,11 +23,15 @@ from mooring.binding.binding_cycle import AssumedPod
 from mooring.binding.binding_points import run_reserve, run_unreserve
 from mooring.cache.cache import Cache
 from mooring.cycle.group_points import run_placement_feasible
-from mooring.cycle.placement_points import run_placement_generate, run_placement_score
+from mooring.cycle.placement_points import (
+    PlacementRanking,
+    run_placement_generate,
+    run_placement_score,
+)
 from mooring.cycle.placement_search import GROUP_UNSCHEDULABLE, Course, Trial
 from mooring.cycle.profile import Profile
 from mooring.framework.decision import Decision, Outcome
-from mooring.framework.nodes import Rows
+from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.placements import (
     GroupAssignments,
     MemberRefusal,
@@ -124,60 +128,71 @@ class PodGroupPlacing:
     def assignments(self) -> Sequence[tuple[PodInfo, str]]:
         """The pods that are placed, each with the node's name."""
         info = self.profile.handle.pod_info
-        return [(info(one.pod), one.node_name) for one in self._placed()]
+        return [(info(one.pod), one.node_name) for one in self.placed()]
 
-    async def place(self) -> Status | None:
-        """Place the pods; return why the group does not fit, or None.
+    async def place(self, within: Rows | None = None) -> Status | None:
+        """Place the pods on these rows, or anywhere; return why the group does not fit, or None.
 
         If it fits, the pods are assumed; otherwise none is.
         """
         self.undo()
         self.tried.clear()
         nodes = self.profile.handle.snapshot
+        if within is not None:
+            nodes = nodes.select(within)
         if not self._topology:
-            status = await self._place_in(None)
-            self._note("", len(nodes), status, is_only=True)
+            status = await self._place_in(within)
+            self._note("", nodes, status, is_only=True)
             return status
         placements = run_placement_generate(self.profile, self.state, self.group, nodes)
         if isinstance(placements, Status):
             self.results = []
             return placements
         self._metrics.generated_placements[self.profile.name].inc(len(placements))
-        if len(placements) == 1 and bool(placements[0].mask.all()):
-            status = await self._evaluate(placements[0], None)
-        else:
-            status = await self._place_in_best(placements)
-        return status
-
-    async def _place_in_best(self, placements: Sequence[Placement]) -> Status | None:
-        """Place the group in the best of several placements."""
-        trials = self._search(placements)
+        trials = self._search(nodes, placements) if len(placements) > 1 else None
         if trials is None:
-            return await self._place_in_each(placements)
-        if self._examine:
-            await self._examine_trials(placements, trials)
-        fitting = [number for number, trial in enumerate(trials) if trial.course.status is None]
-        if not fitting:
-            # Carry out the first one, for what each pod is told.
-            status = await self._place_in(trials[0].rows)
-            if status is None or not status.is_rejected:
+            return await self._place_in_best(nodes, placements)
+        return await self._place_as_found(nodes, placements, trials)
+
+    async def _place_in_best(self, nodes: Nodes, placements: Sequence[Placement]) -> Status | None:
+        """Try the group in every placement; leave it placed in the best one."""
+        self.tried.clear()
+        fitting: list[tuple[GroupAssignments, list[MemberResult]]] = []
+        numbers: list[int] = []
+        first: tuple[Status, list[MemberResult]] | None = None
+        for number, placement in enumerate(placements):
+            part = nodes.where(placement.mask)
+            status = await self._evaluate(placement, part, is_only=len(placements) == 1)
+            if status is not None and status.is_error:
                 return status
-            return _none_available(len(placements), status)
-        found = {number: self._found(placements[number], trials[number]) for number in fitting}
-        chosen = self._choose(found)
+            if status is None:
+                if len(placements) == 1:
+                    return None
+                pods = self.assignments
+                self.undo()
+                fitting.append((GroupAssignments(placement.name, part, pods), self.results))
+                numbers.append(number)
+            elif first is None:
+                first = status, self.results
+        if not fitting:
+            assert first is not None
+            status, self.results = first
+            return none_available(len(placements), status)
+        chosen = self._choose([found for found, _ in fitting], numbers)
         if isinstance(chosen, Status):
             self.results = []
             return chosen
-        if await self._carry_out(trials[chosen]):
-            return None
-        return await self._place_in_each(placements)
+        found, results = fitting[chosen]
+        return self.place_again(results, found.pods)
 
-    def _search(self, placements: Sequence[Placement]) -> Sequence[Trial] | None:
+    # Placements that are searched together.
+
+    def _search(self, nodes: Nodes, placements: Sequence[Placement]) -> Sequence[Trial] | None:
         """Search all placements together; None if these pods do not allow it."""
         start = self._clock.now()
-        trials = [Trial(np.flatnonzero(one.mask), self._course()) for one in placements]
+        trials = [Trial(_rows(nodes.where(one.mask)), self._course()) for one in placements]
         searched = self._attempts.search_placements(
-            self.profile, self.pods, trials, timed=self._timed
+            self.profile, self.pods, trials, self._new_state
         )
         statuses = [trial.course.status for trial in trials]
         if not searched or any(one is not None and one.is_error for one in statuses):
@@ -186,6 +201,28 @@ class PodGroupPlacing:
         for placement, status in zip(placements, statuses, strict=True):
             self._observe(placement, status, seconds)
         return trials
+
+    async def _place_as_found(
+        self, nodes: Nodes, placements: Sequence[Placement], trials: Sequence[Trial]
+    ) -> Status | None:
+        """Place the group in the best of the placements that a search has tried."""
+        if self._examine:
+            await self._examine_trials(nodes, placements, trials)
+        numbers = [number for number, trial in enumerate(trials) if trial.course.status is None]
+        if not numbers:
+            # Carry out the first one, for what each pod is told.
+            status = await self._place_in(trials[0].rows)
+            if status is None or not status.is_rejected:
+                return status
+            return none_available(len(placements), status)
+        fitting = [self._found(placements[number], trials[number]) for number in numbers]
+        chosen = self._choose(fitting, numbers)
+        if isinstance(chosen, Status):
+            self.results = []
+            return chosen
+        if await self._carry_out(trials[numbers[chosen]]):
+            return None
+        return await self._place_in_best(nodes, placements)
 
     def _found(self, placement: Placement, trial: Trial) -> GroupAssignments:
         nodes, info = self.profile.handle.snapshot, self.profile.handle.pod_info
@@ -213,17 +250,19 @@ class PodGroupPlacing:
                 self.undo()
         return succeeded
 
+    # What is told about placements.
+
     async def _examine_trials(
-        self, placements: Sequence[Placement], trials: Sequence[Trial]
+        self, nodes: Nodes, placements: Sequence[Placement], trials: Sequence[Trial]
     ) -> None:
         """Carry out every trial of a search and undo it, to know what each pod is told."""
         for placement, trial in zip(placements, trials, strict=True):
             await self._carry_out(trial)
             self.undo()
-            self._note(placement.name, len(trial.rows), trial.course.status)
+            self._note(placement.name, nodes.where(placement.mask), trial.course.status)
 
     def _note(
-        self, name: str, num_nodes: int, status: Status | None, *, is_only: bool = False
+        self, name: str, nodes: Nodes, status: Status | None, *, is_only: bool = False
     ) -> None:
         """Record what became of the pods in a placement, if that is examined."""
         if self._examine:
@@ -234,44 +273,15 @@ class PodGroupPlacing:
                 for one in self.results
             ]
             chosen = is_only and status is None
-            self.tried.append(TriedPlacement(name, num_nodes, pods, status, is_chosen=chosen))
+            self.tried.append(TriedPlacement(name, len(nodes), pods, status, is_chosen=chosen))
 
-    async def _place_in_each(self, placements: Sequence[Placement]) -> Status | None:
-        """Try the group in every placement; leave it placed in the best one."""
-        nodes = self.profile.handle.snapshot
-        self.tried.clear()
-        fitting: dict[int, GroupAssignments] = {}
-        results: dict[int, list[MemberResult]] = {}
-        first: tuple[Status, list[MemberResult]] | None = None
-        for number, placement in enumerate(placements):
-            rows = np.flatnonzero(placement.mask)
-            status = await self._evaluate(placement, rows)
-            if status is not None and status.is_error:
-                return status
-            if status is None:
-                pods = self.assignments
-                self.undo()
-                fitting[number] = GroupAssignments(placement.name, nodes.select(rows), pods)
-                results[number] = self.results
-            elif first is None:
-                first = status, self.results
-        if not fitting:
-            assert first is not None
-            status, self.results = first
-            return _none_available(len(placements), status)
-        chosen = self._choose(fitting)
-        if isinstance(chosen, Status):
-            self.results = []
-            return chosen
-        self.results = results[chosen]
-        return self._place_again(fitting[chosen])
-
-    async def _evaluate(self, placement: Placement, rows: Rows | None) -> Status | None:
+    async def _evaluate(
+        self, placement: Placement, nodes: Nodes, *, is_only: bool
+    ) -> Status | None:
         start = self._clock.now()
-        status = await self._place_in(rows)
+        status = await self._place_in(nodes.rows)
         self._observe(placement, status, self._clock.now() - start)
-        size = len(placement.mask) if rows is None else len(rows)
-        self._note(placement.name, size, status, is_only=rows is None)
+        self._note(placement.name, nodes, status, is_only=is_only)
         return status
 
     def _observe(self, placement: Placement, status: Status | None, seconds: float) -> None:
@@ -283,32 +293,29 @@ class PodGroupPlacing:
             metrics.placement_evaluation_duration[result, profile].observe(seconds)
             vlog(log, 4, "Placement evaluated", placement=placement.name, result=result)
 
-    def _choose(self, fitting: Mapping[int, GroupAssignments]) -> int | Status:
-        """Return the number of the best placement; of equals, a random one."""
-        numbers = list(fitting)
-        if len(fitting) == 1:
-            chosen = numbers[0]
-        else:
-            found = list(fitting.values())
-            ranking = run_placement_score(self.profile, self.state, self.group, found)
-            if isinstance(ranking, Status):
-                return ranking
-            totals = ranking.totals
-            best: list[int] = np.flatnonzero(totals == totals.max()).tolist()
-            chosen = numbers[self.profile.handle.random.choice(best)]
-            if self._examine:
-                for position, number in enumerate(numbers):
-                    tried = self.tried[number]
-                    tried.total = int(totals[position])
-                    tried.scores = {name: int(x[position]) for name, x in ranking.scores.items()}
-        if self._examine:
-            self.tried[chosen].is_chosen = True
+    def _choose(self, fitting: Sequence[GroupAssignments], numbers: Sequence[int]) -> int | Status:
+        """Return the position of the best placement; `numbers` are those of the placements."""
+
+        def scored(ranking: PlacementRanking) -> None:
+            for position, number in enumerate(numbers):
+                tried = self.tried[number]
+                tried.total = int(ranking.totals[position])
+                tried.scores = {name: int(x[position]) for name, x in ranking.scores.items()}
+
+        chosen = choose_placement(
+            self.profile, self.state, self.group, fitting, scored if self._examine else None
+        )
+        if self._examine and not isinstance(chosen, Status):
+            self.tried[numbers[chosen]].is_chosen = True
         return chosen
 
-    def _place_again(self, found: GroupAssignments) -> Status | None:
+    def place_again(
+        self, results: list[MemberResult], pods: Sequence[tuple[PodInfo, str]]
+    ) -> Status | None:
         """Assume and reserve pods again on the nodes that were found for them."""
-        nodes = {info.uid: node_name for info, node_name in found.pods}
-        for result in self.results:
+        self.results = results
+        nodes = {info.uid: node_name for info, node_name in pods}
+        for result in results:
             attempt = result.attempt
             if attempt is None:
                 continue
@@ -369,7 +376,7 @@ class PodGroupPlacing:
 
     def _still_fit(self, others: Sequence[PodInfo]) -> bool:
         """Return whether all placed pods pass Filter on their nodes beside pods that came back."""
-        handle, placed = self.profile.handle, self._placed()
+        handle, placed = self.profile.handle, self.placed()
         counting = [one for one in placed if handle.precomputes(one.state)]
         if not counting:
             # What a plugin says of a node depends on that node alone.
@@ -413,7 +420,8 @@ class PodGroupPlacing:
         view = one_row(nodes, nodes.row(one.node_name))
         return handle.run_filters(one.state, one.pod, view)[0] is None
 
-    def _placed(self) -> list[AssumedPod]:
+    def placed(self) -> list[AssumedPod]:
+        """Return the pods that are placed."""
         return [
             assumed
             for result in self.results
@@ -444,10 +452,15 @@ class PodGroupPlacing:
             return Status.error(NOT_EVALUATED.format(status.message))
         return status
 
-    async def _try(self, member: QueuedPodInfo, within: Rows | None) -> MemberResult:
-        start = self._clock.now()
+    def _new_state(self) -> CycleState:
+        """Return the state of a new attempt for a pod."""
         state = CycleState()
         state.record_plugin_metrics = self._timed
+        return state
+
+    async def _try(self, member: QueuedPodInfo, within: Rows | None) -> MemberResult:
+        start = self._clock.now()
+        state = self._new_state()
         decision = await self._attempts.decide(
             member.pod, state, start, post_filter=False, within=within
         )
@@ -463,8 +476,36 @@ class PodGroupPlacing:
         return MemberResult(member, start, attempt, node_name=decision.node_name)
 
 
-def _none_available(count: int, status: Status) -> Status:
-    return Status.unschedulable(GROUP_UNSCHEDULABLE, NONE_AVAILABLE.format(count, _said(status)))
+def choose_placement(
+    profile: Profile,
+    state: CycleState,
+    group: WorkloadPodGroup,
+    fitting: Sequence[GroupAssignments],
+    scored: Callable[[PlacementRanking], None] | None = None,
+) -> int | Status:
+    """Return the position of the best placement; of equals, a random one.
+
+    `scored` is called with the scores if there are any.
+    """
+    if len(fitting) == 1:
+        return 0
+    ranking = run_placement_score(profile, state, group, fitting)
+    if isinstance(ranking, Status):
+        return ranking
+    if scored is not None:
+        scored(ranking)
+    totals = ranking.totals
+    best: list[int] = np.flatnonzero(totals == totals.max()).tolist()
+    return profile.handle.random.choice(best)
+
+
+def none_available(count: int, first: Status) -> Status:
+    """Return the refusal of a group that fits in none of so many placements."""
+    return Status.unschedulable(GROUP_UNSCHEDULABLE, NONE_AVAILABLE.format(count, _said(first)))
+
+
+def _rows(nodes: Nodes) -> Rows:
+    return np.arange(len(nodes), dtype=np.intp) if nodes.rows is None else nodes.rows
 
 
 def _said(status: Status) -> str:
