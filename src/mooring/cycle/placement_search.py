@@ -128,7 +128,7 @@ class PlacementSearch:
         recall: Recall,
         sign: Callable[[CycleState, Pod], Signature | None],
         pick: Pick,
-        timed: bool,
+        new_state: Callable[[], CycleState],
     ) -> None:
         self._profile = profile
         self._nodes = nodes
@@ -137,7 +137,7 @@ class PlacementSearch:
         self._recall = recall
         self._sign = sign
         self._pick = pick
-        self._timed = timed
+        self._new_state = new_state
         self._rows: Rows = np.concatenate([trial.rows for trial in trials])
         ends = np.cumsum([len(trial.rows) for trial in trials])
         self._starts: Rows = np.concatenate((np.zeros(1, dtype=np.intp), ends[:-1]))
@@ -190,8 +190,7 @@ class PlacementSearch:
     def _answers_for(self, pod: Pod) -> _Answers:
         """Return the answers for a pod beside the pods that have been placed."""
         profile = self._profile
-        state = CycleState()
-        state.record_plugin_metrics = self._timed
+        state = self._new_state()
         before = run_pre_filter(profile, state, pod, self._nodes)
         if before.status is not None:
             raise _UnsuitedError

@@ -197,7 +197,11 @@ class Cycle:
         return decision
 
     def search_placements(
-        self, profile: Profile, pods: Sequence[Pod], trials: Sequence[Trial], *, timed: bool
+        self,
+        profile: Profile,
+        pods: Sequence[Pod],
+        trials: Sequence[Trial],
+        new_state: Callable[[], CycleState],
     ) -> bool:
         """Find nodes for the pods of a group in several placements at once.
 
@@ -206,10 +210,15 @@ class Cycle:
         reuse = self._reuse.get(profile.name)
         if reuse is None:
             return False
-        sign = reuse.signer.sign
-        nodes, recall = self._snapshot(), self._recall
         search = PlacementSearch(
-            profile, nodes, pods, trials, recall=recall, sign=sign, pick=self._pick, timed=timed
+            profile,
+            self._snapshot(),
+            pods,
+            trials,
+            recall=self._recall,
+            sign=reuse.signer.sign,
+            pick=self._pick,
+            new_state=new_state,
         )
         return search.run()
 

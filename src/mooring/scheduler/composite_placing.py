@@ -165,7 +165,7 @@ class CompositePlacing(PodGroupPlacing):
         chosen = choose_placement(self.profile, self.state, group, candidates)
         if isinstance(chosen, Status):
             return self._kept(group, {group.entity_key: chosen})
-        return self._placed_again(group, fitting[chosen.position][1])
+        return self._placed_again(group, fitting[chosen][1])
 
     async def _place_children(self, group: CompositePodGroup, nodes: Nodes) -> _Trial:
         """Place the parts of a composite group on these nodes; undo them if they are too few."""

@@ -13,7 +13,7 @@ only the one that is chosen is carried out; otherwise each is carried out and un
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
@@ -84,15 +84,6 @@ class GroupResult(msgspec.Struct, frozen=True):
     results: Sequence[MemberResult]
     #: Why the group does not fit; None if it does.
     status: Status | None
-
-
-class PlacementChoice(msgspec.Struct, frozen=True):
-    """The best of the placements that a group fits in."""
-
-    #: Its position among them.
-    position: int
-    #: What PlacementScore said; None if there was no other placement.
-    ranking: PlacementRanking | None
 
 
 class PodGroupPlacing:
@@ -170,52 +161,57 @@ class PodGroupPlacing:
             nodes = nodes.select(within)
         if not self._topology:
             status = await self._place_in(within)
-            self._note("", len(nodes), status, is_only=True)
+            self._note("", nodes, status, is_only=True)
             return status
         placements = run_placement_generate(self.profile, self.state, self.group, nodes)
         if isinstance(placements, Status):
             self.results = []
             return placements
         self._metrics.generated_placements[self.profile.name].inc(len(placements))
-        parts = [nodes.where(one.mask) for one in placements]
-        trials = self._search(placements, parts) if len(placements) > 1 else None
+        trials = self._search(nodes, placements) if len(placements) > 1 else None
         if trials is None:
-            return await self._place_in_each(placements, parts)
-        return await self._place_in_best(placements, parts, trials)
+            return await self._place_in_best(nodes, placements)
+        return await self._place_as_found(nodes, placements, trials)
 
-    async def _place_in_best(
-        self, placements: Sequence[Placement], parts: Sequence[Nodes], trials: Sequence[Trial]
-    ) -> Status | None:
-        """Place the group in the best of several placements, which have been searched."""
-        if self._examine:
-            await self._examine_trials(placements, trials)
-        fitting = [number for number, trial in enumerate(trials) if trial.course.status is None]
-        if not fitting:
-            # Carry out the first one, for what each pod is told.
-            status = await self._place_in(trials[0].rows)
-            if status is None or not status.is_rejected:
+    async def _place_in_best(self, nodes: Nodes, placements: Sequence[Placement]) -> Status | None:
+        """Try the group in every placement; leave it placed in the best one."""
+        self.tried.clear()
+        fitting: list[tuple[GroupAssignments, list[MemberResult]]] = []
+        numbers: list[int] = []
+        first: tuple[Status, list[MemberResult]] | None = None
+        for number, placement in enumerate(placements):
+            part = nodes.where(placement.mask)
+            status = await self._evaluate(placement, part, is_only=len(placements) == 1)
+            if status is not None and status.is_error:
                 return status
+            if status is None:
+                if len(placements) == 1:
+                    return None
+                pods = self.assignments
+                self.undo()
+                fitting.append((GroupAssignments(placement.name, part, pods), self.results))
+                numbers.append(number)
+            elif first is None:
+                first = status, self.results
+        if not fitting:
+            assert first is not None
+            status, self.results = first
             return none_available(len(placements), status)
-        found = {
-            number: self._found(placements[number], parts[number], trials[number])
-            for number in fitting
-        }
-        chosen = self._choose(found)
+        chosen = self._choose([found for found, _ in fitting], numbers)
         if isinstance(chosen, Status):
             self.results = []
             return chosen
-        if await self._carry_out(trials[chosen]):
-            return None
-        return await self._place_in_each(placements, parts)
+        found, results = fitting[chosen]
+        return self.place_again(results, found.pods)
 
-    def _search(
-        self, placements: Sequence[Placement], parts: Sequence[Nodes]
-    ) -> Sequence[Trial] | None:
+    # Placements that are searched together.
+
+    def _search(self, nodes: Nodes, placements: Sequence[Placement]) -> Sequence[Trial] | None:
         """Search all placements together; None if these pods do not allow it."""
         start = self._clock.now()
-        trials = [Trial(_rows(part), self._course()) for part in parts]
+        trials = [Trial(_rows(nodes.where(one.mask)), self._course()) for one in placements]
         searched = self._attempts.search_placements(
-            self.profile, self.pods, trials, timed=self._timed
+            self.profile, self.pods, trials, self._new_state
         )
         statuses = [trial.course.status for trial in trials]
         if not searched or any(one is not None and one.is_error for one in statuses):
@@ -225,14 +221,36 @@ class PodGroupPlacing:
             self._observe(placement, status, seconds)
         return trials
 
-    def _found(self, placement: Placement, part: Nodes, trial: Trial) -> GroupAssignments:
+    async def _place_as_found(
+        self, nodes: Nodes, placements: Sequence[Placement], trials: Sequence[Trial]
+    ) -> Status | None:
+        """Place the group in the best of the placements that a search has tried."""
+        if self._examine:
+            await self._examine_trials(nodes, placements, trials)
+        numbers = [number for number, trial in enumerate(trials) if trial.course.status is None]
+        if not numbers:
+            # Carry out the first one, for what each pod is told.
+            status = await self._place_in(trials[0].rows)
+            if status is None or not status.is_rejected:
+                return status
+            return none_available(len(placements), status)
+        fitting = [self._found(placements[number], trials[number]) for number in numbers]
+        chosen = self._choose(fitting, numbers)
+        if isinstance(chosen, Status):
+            self.results = []
+            return chosen
+        if await self._carry_out(trials[numbers[chosen]]):
+            return None
+        return await self._place_in_best(nodes, placements)
+
+    def _found(self, placement: Placement, trial: Trial) -> GroupAssignments:
         nodes, info = self.profile.handle.snapshot, self.profile.handle.pod_info
         pods = [
             (info(member.pod), nodes.info(row).name)
             for member, row in zip(self._members, trial.chosen, strict=False)
             if row >= 0
         ]
-        return GroupAssignments(placement.name, part, pods)
+        return GroupAssignments(placement.name, nodes.select(trial.rows), pods)
 
     async def _carry_out(self, trial: Trial) -> bool:
         """Place the pods on the nodes that a search found; return whether that succeeded."""
@@ -251,17 +269,19 @@ class PodGroupPlacing:
                 self.undo()
         return succeeded
 
+    # What is told about placements.
+
     async def _examine_trials(
-        self, placements: Sequence[Placement], trials: Sequence[Trial]
+        self, nodes: Nodes, placements: Sequence[Placement], trials: Sequence[Trial]
     ) -> None:
         """Carry out every trial of a search and undo it, to know what each pod is told."""
         for placement, trial in zip(placements, trials, strict=True):
             await self._carry_out(trial)
             self.undo()
-            self._note(placement.name, len(trial.rows), trial.course.status)
+            self._note(placement.name, nodes.where(placement.mask), trial.course.status)
 
     def _note(
-        self, name: str, num_nodes: int, status: Status | None, *, is_only: bool = False
+        self, name: str, nodes: Nodes, status: Status | None, *, is_only: bool = False
     ) -> None:
         """Record what became of the pods in a placement, if that is examined."""
         if self._examine:
@@ -272,45 +292,15 @@ class PodGroupPlacing:
                 for one in self.results
             ]
             chosen = is_only and status is None
-            self.tried.append(TriedPlacement(name, num_nodes, pods, status, is_chosen=chosen))
+            self.tried.append(TriedPlacement(name, len(nodes), pods, status, is_chosen=chosen))
 
-    async def _place_in_each(
-        self, placements: Sequence[Placement], parts: Sequence[Nodes]
+    async def _evaluate(
+        self, placement: Placement, nodes: Nodes, *, is_only: bool
     ) -> Status | None:
-        """Try the group in every placement; leave it placed in the best one."""
-        self.tried.clear()
-        fitting: dict[int, GroupAssignments] = {}
-        results: dict[int, list[MemberResult]] = {}
-        first: tuple[Status, list[MemberResult]] | None = None
-        is_only = len(placements) == 1
-        for number, (placement, part) in enumerate(zip(placements, parts, strict=True)):
-            status = await self._evaluate(placement, part, is_only=is_only)
-            if status is not None and status.is_error:
-                return status
-            if status is None:
-                if is_only:
-                    return None
-                pods = self.assignments
-                self.undo()
-                fitting[number] = GroupAssignments(placement.name, part, pods)
-                results[number] = self.results
-            elif first is None:
-                first = status, self.results
-        if not fitting:
-            assert first is not None
-            status, self.results = first
-            return none_available(len(placements), status)
-        chosen = self._choose(fitting)
-        if isinstance(chosen, Status):
-            self.results = []
-            return chosen
-        return self.place_again(results[chosen], fitting[chosen].pods)
-
-    async def _evaluate(self, placement: Placement, part: Nodes, *, is_only: bool) -> Status | None:
         start = self._clock.now()
-        status = await self._place_in(part.rows)
+        status = await self._place_in(nodes.rows)
         self._observe(placement, status, self._clock.now() - start)
-        self._note(placement.name, len(part), status, is_only=is_only)
+        self._note(placement.name, nodes, status, is_only=is_only)
         return status
 
     def _observe(self, placement: Placement, status: Status | None, seconds: float) -> None:
@@ -322,20 +312,20 @@ class PodGroupPlacing:
             metrics.placement_evaluation_duration[result, profile].observe(seconds)
             vlog(log, 4, "Placement evaluated", placement=placement.name, result=result)
 
-    def _choose(self, fitting: Mapping[int, GroupAssignments]) -> int | Status:
-        """Return the number of the best placement; of equals, a random one."""
-        choice = choose_placement(self.profile, self.state, self.group, list(fitting.values()))
-        if isinstance(choice, Status):
-            return choice
-        numbers, ranking = list(fitting), choice.ranking
-        chosen = numbers[choice.position]
-        if self._examine:
-            self.tried[chosen].is_chosen = True
-            for position, number in enumerate(() if ranking is None else numbers):
-                assert ranking is not None
+    def _choose(self, fitting: Sequence[GroupAssignments], numbers: Sequence[int]) -> int | Status:
+        """Return the position of the best placement; `numbers` are those of the placements."""
+
+        def scored(ranking: PlacementRanking) -> None:
+            for position, number in enumerate(numbers):
                 tried = self.tried[number]
                 tried.total = int(ranking.totals[position])
                 tried.scores = {name: int(x[position]) for name, x in ranking.scores.items()}
+
+        chosen = choose_placement(
+            self.profile, self.state, self.group, fitting, scored if self._examine else None
+        )
+        if self._examine and not isinstance(chosen, Status):
+            self.tried[numbers[chosen]].is_chosen = True
         return chosen
 
     def place_again(
@@ -481,11 +471,16 @@ class PodGroupPlacing:
             return Status.error(NOT_EVALUATED.format(status.message))
         return status
 
-    async def _try(self, member: QueuedPodInfo, within: Rows | None) -> MemberResult:
-        start = self._clock.now()
+    def _new_state(self) -> CycleState:
+        """Return the state of a new attempt for a pod."""
         state = CycleState()
         state.record_plugin_metrics = self._timed
         state.pod_group_state = self.state
+        return state
+
+    async def _try(self, member: QueuedPodInfo, within: Rows | None) -> MemberResult:
+        start = self._clock.now()
+        state = self._new_state()
         decision = await self._attempts.decide(
             member, state, start, post_filter=False, within=within
         )
@@ -506,15 +501,22 @@ def choose_placement(
     state: CycleState,
     group: AnyPodGroup,
     fitting: Sequence[GroupAssignments],
-) -> PlacementChoice | Status:
-    """Return the best placement; of equals, a random one."""
+    scored: Callable[[PlacementRanking], None] | None = None,
+) -> int | Status:
+    """Return the position of the best placement; of equals, a random one.
+
+    `scored` is called with the scores if there are any.
+    """
     if len(fitting) == 1:
-        return PlacementChoice(0, None)
+        return 0
     ranking = run_placement_score(profile, state, group, fitting)
     if isinstance(ranking, Status):
         return ranking
-    best: list[int] = np.flatnonzero(ranking.totals == ranking.totals.max()).tolist()
-    return PlacementChoice(profile.handle.random.choice(best), ranking)
+    if scored is not None:
+        scored(ranking)
+    totals = ranking.totals
+    best: list[int] = np.flatnonzero(totals == totals.max()).tolist()
+    return profile.handle.random.choice(best)
 
 
 def none_available(count: int, first: Status) -> Status:
@@ -523,7 +525,7 @@ def none_available(count: int, first: Status) -> Status:
 
 
 def _rows(nodes: Nodes) -> Rows:
-    return np.arange(len(nodes)) if nodes.rows is None else nodes.rows
+    return np.arange(len(nodes), dtype=np.intp) if nodes.rows is None else nodes.rows
 
 
 def _said(status: Status) -> str:

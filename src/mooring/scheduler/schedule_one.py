@@ -219,10 +219,14 @@ class SchedulingAttempts:
         return decision
 
     def search_placements(
-        self, profile: Profile, pods: Sequence[Pod], trials: Sequence[Trial], *, timed: bool
+        self,
+        profile: Profile,
+        pods: Sequence[Pod],
+        trials: Sequence[Trial],
+        new_state: Callable[[], CycleState],
     ) -> bool:
         """Find nodes for the pods of a group in several placements (see `Cycle`)."""
-        return self._cycle.search_placements(profile, pods, trials, timed=timed)
+        return self._cycle.search_placements(profile, pods, trials, new_state)
 
     def reserve(self, attempt: SchedulingAttempt, decision: Decision) -> Failure | None:
         """Assume the pod on its node and run Reserve; return why the attempt failed, or None."""
