@@ -20,7 +20,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from random import Random
 
@@ -34,7 +34,7 @@ from tests.soak.api_server import ApiServer
 from tests.soak.bind_checks import Ledger
 from tests.soak.faults import FaultPlan, draw_weather
 from tests.soak.object_store import NODES, PODS, Json, ObjectStore
-from tests.soak.replica import Replica
+from tests.soak.replica import Replica, ReplicaTap
 from tests.soak.scenarios import NAMESPACE, SCHEDULER
 from tests.soak.scheduler_sets import Settings
 from tests.support.virtual_loop import LoopClock, run_virtually
@@ -104,7 +104,9 @@ class GangRun:
     #: The collection of the groups.
     groups = POD_GROUPS
 
-    def __init__(self, seed: int, *, faults: bool = True) -> None:
+    def __init__(
+        self, seed: int, *, faults: bool = True, tap: Callable[[], ReplicaTap] | None = None
+    ) -> None:
         self._seed = seed
         self._random = Random(f"{seed}/gangs")
         self._store = ObjectStore()
@@ -113,7 +115,7 @@ class GangRun:
         self._faults.active = faults
         self._server = ApiServer(self._store, self._faults, LoopClock())
         self._ledger = Ledger(self._server, several=False)
-        self._replica = Replica("scheduler", self.settings(), self._server, seed)
+        self._replica = Replica("scheduler", self.settings(), self._server, seed, tap)
         self._with_faults = faults
         self._binds: list[str] = []
         self._kills_at_permit = 0
@@ -280,9 +282,11 @@ def make_node(name: str, cpu: int) -> Json:
     }
 
 
-def run_gangs(seed: int, *, faults: bool = True) -> GangReport:
-    """Run one seed to its end."""
-    run = GangRun(seed, faults=faults)
+def run_gangs(
+    seed: int, *, faults: bool = True, tap: Callable[[], ReplicaTap] | None = None
+) -> GangReport:
+    """Run one seed to its end; `tap` makes an observer of each scheduler process."""
+    run = GangRun(seed, faults=faults, tap=tap)
     run_virtually(run.run(), Random(f"{seed}/order"))
     return run.report()
 
