@@ -26,6 +26,7 @@ PAGES = (
     "README.md",
     "docs/explain.md",
     "docs/local-cluster.md",
+    "docs/replay.md",
     "examples/elastic-quotas/README.md",
     "examples/gang-scheduling/README.md",
     "examples/load-aware/README.md",
