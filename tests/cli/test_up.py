@@ -278,6 +278,8 @@ def test_what_fails_in_the_background_is_said_by_the_command(tmp_path: Path) -> 
         (["--runtime-config=nonsense/v1=true"], 1, "error: --runtime-config nonsense/v1=true: "),
         (["--event-ttl=soon"], 1, 'error: --event-ttl: time: invalid duration "soon"'),
         (["--event-ttl=0s"], 1, "error: --event-ttl: must be more than 0, got 0s"),
+        (["--explain-memory=much"], 1, "error: --explain-memory: quantity 'much' is malformed"),
+        (["--explain-memory=-1"], 1, "error: --explain-memory: must be a size, or 0 to keep"),
         (["-f", ".", "--config=none.yaml"], 1, "error: none.yaml: No such file or directory"),
         (["-f", "none.yaml"], 1, "error: none.yaml: No such file or directory"),
         (["--config=none.yaml"], 1, "error: none.yaml: No such file or directory"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mooring.cache import Cache
 from mooring.explain.attempt_details import (
     AttemptDetails,
     details_of,
@@ -13,9 +14,11 @@ from mooring.explain.attempt_details import (
 )
 from mooring.explain.data import explanation_data
 from mooring.explain.text import explanation_text
-from mooring.framework.decision import Outcome
+from mooring.framework.decision import Decision, NodeStatuses, Outcome, PluginScores
+from mooring.framework.features import FeatureGates
+from mooring.framework.pod_info import PodInfos
 from mooring.framework.status import Status
-from tests.app.world import make_node
+from tests.app.world import make_node, make_pod
 from tests.explain.histories import RecordedWorld
 
 
@@ -64,16 +67,26 @@ async def test_a_record_alone_says_how_the_attempt_ended() -> None:
 
 
 def test_sizes_of_arrays_and_statuses() -> None:
-    assert size_of_part(np.zeros(1000, dtype=np.int64)) >= 8000
-    short, long = (size_of_part([Status.unschedulable("x" * size)]) for size in (10, 1000))
-    assert long - short == 990
-    assert size_of_part(()) < 100
+    cache = Cache(PodInfos(FeatureGates()))
+    for number in range(1000):
+        cache.add_node(make_node(f"n{number}"))
+    scores = np.zeros(1000, dtype=np.int64)
+    assert size_of_part(scores) >= 8000
+    assert size_of_part(PluginScores(scores, scores, 1)) == size_of_part(scores)
+    both = PluginScores(scores, scores.copy(), 1)
+    assert size_of_part(both) == 2 * size_of_part(scores)
+
+    def refused(length: int) -> int:
+        statuses = NodeStatuses(cache.nodes)
+        statuses.refuse(np.array([0]), Status.unschedulable("x" * length))
+        return size_of_part(statuses)
+
+    assert refused(10) > 4000
+    assert refused(1000) - refused(10) == 990
+    assert size_of_part(cache.nodes.lasting_names) > 8000
 
 
 def test_details_without_filter_have_no_arrays() -> None:
-    from mooring.framework.decision import Decision
-    from mooring.testing import make_pod
-
     details = details_of(Decision(make_pod("p"), "default-scheduler"))
     assert details == AttemptDetails()
-    assert list(details.parts()) == [()]
+    assert list(details.parts()) == []

@@ -20,7 +20,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -35,7 +35,7 @@ from tests.soak.api_server import ApiServer
 from tests.soak.bind_checks import Ledger
 from tests.soak.faults import FaultPlan, draw_weather
 from tests.soak.object_store import NODES, PODS, Json, ObjectStore
-from tests.soak.replica import Replica
+from tests.soak.replica import Replica, ReplicaTap
 from tests.soak.scenarios import NAMESPACE, SCHEDULER
 from tests.soak.scheduler_sets import Settings
 from tests.soak.soak_journal import ReplicaJournals
@@ -106,7 +106,14 @@ class GangRun:
     #: The collection of the groups.
     groups = POD_GROUPS
 
-    def __init__(self, seed: int, *, faults: bool = True, journals: Path | None = None) -> None:
+    def __init__(
+        self,
+        seed: int,
+        *,
+        faults: bool = True,
+        tap: Callable[[], ReplicaTap] | None = None,
+        journals: Path | None = None,
+    ) -> None:
         self._seed = seed
         self._random = Random(f"{seed}/gangs")
         self._store = ObjectStore()
@@ -117,7 +124,7 @@ class GangRun:
         self._ledger = Ledger(self._server, several=False)
         self._journals = None if journals is None else ReplicaJournals(journals)
         self._replica = Replica(
-            "scheduler", self.settings(), self._server, seed, journals=self._journals
+            "scheduler", self.settings(), self._server, seed, tap, self._journals
         )
         self._with_faults = faults
         self._binds: list[str] = []
@@ -289,9 +296,11 @@ def make_node(name: str, cpu: int) -> Json:
     }
 
 
-def run_gangs(seed: int, *, faults: bool = True) -> GangReport:
-    """Run one seed to its end."""
-    run = GangRun(seed, faults=faults)
+def run_gangs(
+    seed: int, *, faults: bool = True, tap: Callable[[], ReplicaTap] | None = None
+) -> GangReport:
+    """Run one seed to its end; `tap` makes an observer of each scheduler process."""
+    run = GangRun(seed, faults=faults, tap=tap)
     run_virtually(run.run(), Random(f"{seed}/order"))
     return run.report()
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import groupby
 from random import Random
@@ -39,6 +39,7 @@ from tests.soak.gangs import (
     make_member,
 )
 from tests.soak.object_store import PODS, Json
+from tests.soak.replica import ReplicaTap
 from tests.soak.scenarios import NAMESPACE, SCHEDULER
 from tests.soak.scheduler_sets import Settings
 from tests.support.virtual_loop import run_virtually
@@ -129,9 +130,11 @@ def _is(pod: Json, gang: str) -> bool:
     return gang_of(pod) == gang
 
 
-def run_pod_groups(seed: int, *, faults: bool = True) -> GangReport:
-    """Run one seed to its end."""
-    run = PodGroupRun(seed, faults=faults)
+def run_pod_groups(
+    seed: int, *, faults: bool = True, tap: Callable[[], ReplicaTap] | None = None
+) -> GangReport:
+    """Run one seed to its end; `tap` makes an observer of each scheduler process."""
+    run = PodGroupRun(seed, faults=faults, tap=tap)
     run_virtually(run.run(), Random(f"{seed}/order"))
     return run.report()
 

@@ -8,6 +8,9 @@ from typing import Any
 from mooring.explain.attempt_history import AttemptHistory
 from mooring.explain.live_examination import LiveExaminer
 from mooring.framework.decision import Decision
+from mooring.framework.status import Status
+from mooring.queue.pod_group_queue import GroupOutcome
+from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.schedule_one import SchedulingAttempt
@@ -35,6 +38,19 @@ class Questioner(SilentTap):
     def begin(self, scheduler: Scheduler) -> None:
         """Ask this scheduler."""
         self._scheduler, self._examiner = scheduler, LiveExaminer(scheduler)
+
+    def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
+        """Record."""
+        self._history.group_begins(info, start, seed)
+
+    def group_ends(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
+        """Ask when all pods of a group have been tried."""
+        self._history.group_ends(info, outcome)
+        self._ask()
+
+    def gave_back(self, attempt: SchedulingAttempt, status: Status) -> None:
+        """Record."""
+        self._history.gave_back(attempt, status)
 
     def deciding(self, info: QueuedPodInfo, *args: Any) -> None:
         """Ask right before a cycle, when a changed random state or sample would show."""

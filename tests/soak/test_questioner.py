@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import pytest
 
 from mooring.scheduler.scheduler import Scheduler
+from tests.soak.gangs import GangReport, run_gangs
+from tests.soak.pod_groups import run_pod_groups
 from tests.soak.questioner import Questioner
 from tests.soak.soak import Report, run_seed
 
@@ -36,6 +39,21 @@ def test_a_run_with_questions_goes_as_without(first: int) -> None:
         assert asked.violations == quiet.violations == (), f"seed {seed}"
         assert asked.digest == quiet.digest, f"seed {seed}: questions have changed what happened"
     assert answers > 10 * CHUNK
+
+
+@pytest.mark.parametrize("play", [run_gangs, run_pod_groups])
+def test_gangs_run_with_questions_as_without(play: Callable[..., GangReport]) -> None:
+    for seed in range(3):
+        made: list[Questioner] = []
+
+        def make(seed: int = seed, made: list[Questioner] = made) -> Questioner:
+            made.append(Questioner(seed, asks=True))
+            return made[-1]
+
+        asked = play(seed, tap=make)
+        assert asked == play(seed, tap=lambda seed=seed: Questioner(seed, asks=False))
+        assert not asked.violations
+        assert sum(questioner.answers for questioner in made) > 3
 
 
 def test_an_examination_that_draws_from_the_random_source_is_caught(

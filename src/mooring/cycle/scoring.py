@@ -126,7 +126,7 @@ def weigh(
     keep_raw: bool = False,
     places: Sequence[int] | None = None,
 ) -> Weighed:
-    """Normalise the raw scores of all nodes.
+    """Normalise the raw scores of all nodes; with `keep_raw`, in an array of their own.
 
     If the plugin does not normalise and `places` is given, only the scores at those places are
     checked for their range; the others have been checked before.
@@ -140,8 +140,13 @@ def weigh(
         each = PluginScores(_constant(raw, size), _constant(score, size), weight)
         return Weighed(raw, score, weight, each)
     if step.normalize is not None:
-        normalized = normalize(step, state, pod, raw.copy() if keep_raw else raw, nodes)
+        given = raw.copy() if keep_raw else raw
+        normalized = normalize(step, state, pod, given, nodes)
         _check_range(step.name, nodes, normalized)
+        if keep_raw:
+            # The scores are kept, and the plugin may write to its own array later.
+            normalized = given if normalized is given else normalized.copy()
+            normalized.flags.writeable = False
         return Weighed(raw, normalized, weight, PluginScores(raw, normalized, weight))
     if places is None:
         _check_range(step.name, nodes, raw)

@@ -1,15 +1,14 @@
 """AttemptDetails: what the plugins said of every node in one attempt, as the decision held it.
 
 The arrays are those of the decision, not copies, wherever nothing can change them later: cached
-answers are shared by the attempts of identical pods. Nothing here refers to the snapshot or to a
-pod.
+answers are shared by the attempts of identical pods. Nothing here refers to a pod, and of the
+snapshot only what exists once anyway.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -28,12 +27,18 @@ from mooring.framework.decision import (
 )
 from mooring.framework.nodes import Rows
 from mooring.framework.status import Status
-from mooring.typing import Codes, Ints
+from mooring.typing import Ints
 
-#: Bytes of an AttemptDetails and its dictionaries without the arrays: about 500 are measured.
-DETAILS_SIZE = 600
-#: Bytes of a Status and its tuple of reasons without the texts.
+#: Bytes of an AttemptDetails, its dictionary and its list of parts: about 700 are measured.
+DETAILS_SIZE = 800
+#: Bytes of a Status and its tuple of reasons without the texts, and of a NodeStatuses.
 _STATUS_SIZE = 150
+_STATUSES_SIZE = 600
+#: Bytes of the object that numpy has for an array.
+_ARRAY_SIZE = 112
+
+#: What attempts may share: the names of the nodes, refusals, rows, totals, a plugin's scores.
+Part = tuple[str, ...] | NodeStatuses | Rows | Ints | PluginScores
 
 
 class AttemptDetails(msgspec.Struct):
@@ -41,9 +46,8 @@ class AttemptDetails(msgspec.Struct):
 
     #: The names of all nodes, by row.
     names: tuple[str, ...] = ()
-    #: A code per node into `statuses` (`NodeStatuses.columns`); None if Filter was not reached.
-    codes: Codes | None = None
-    statuses: Sequence[Status] = ()
+    #: The first refusal of each node; None if Filter was not reached.
+    statuses: NodeStatuses | None = None
     #: The rows that passed, in the order of the scores; None for all nodes.
     feasible: Rows | None = None
     scores: Mapping[str, PluginScores] = {}
@@ -59,25 +63,26 @@ class AttemptDetails(msgspec.Struct):
     was_nominated: str = ""
     errors: Sequence[Status] = ()
 
-    def parts(self) -> Iterator[Any]:
-        """Yield the arrays and sequences that attempts may share."""
-        yield self.names
-        if self.codes is not None:
-            yield self.codes
+    def parts(self) -> Iterator[Part]:
+        """Yield what attempts may share."""
+        if self.statuses is not None:
+            yield self.names
             yield self.statuses
         if self.feasible is not None:
             yield self.feasible
         if self.totals is not None:
             yield self.totals
-        for scores in self.scores.values():
-            yield scores.raw
-            if scores.normalized is not scores.raw:
-                yield scores.normalized
+            yield from self.scores.values()
 
 
-def details_of(decision: Decision) -> AttemptDetails:
-    """Return what is to be kept of a decision besides its record."""
+def details_of(decision: Decision, known: Container[int] = ()) -> AttemptDetails:
+    """Return what is to be kept of a decision besides its record.
+
+    `known` has the identities of scores that are kept already.
+    """
     details = AttemptDetails(
+        statuses=decision.statuses,
+        totals=decision.totals,
         seed=decision.seed,
         pre_filter=decision.pre_filter,
         pre_filter_nodes=decision.pre_filter_nodes,
@@ -88,48 +93,52 @@ def details_of(decision: Decision) -> AttemptDetails:
     )
     if decision.post_filter is not None:
         details.post_filter = decision.post_filter.status
-    statuses = decision.statuses
-    if statuses is not None:
-        details.names = statuses.names
-        details.codes, details.statuses = statuses.columns
+    if decision.statuses is not None:
+        details.names = decision.statuses.names
     if decision.feasible is not None:
         details.feasible = decision.feasible.rows
     if decision.totals is not None:
-        details.totals = decision.totals
-        details.scores = {name: _lasting(scores) for name, scores in decision.scores.items()}
+        scores = decision.scores
+        replaced = {
+            name: _copied(one)
+            for name, one in scores.items()
+            if id(one) not in known and not _is_lasting(one)
+        }
+        details.scores = {**scores, **replaced} if replaced else scores
     return details
 
 
-def _lasting(scores: PluginScores) -> PluginScores:
-    """Return scores whose arrays nobody writes to."""
-    raw, normalized = scores.raw, scores.normalized
-    if _is_lasting(raw) and _is_lasting(normalized):
-        return scores
-    kept = raw if _is_lasting(raw) else raw.copy()
-    if normalized is raw:
-        return PluginScores(kept, kept, scores.weight)
-    return PluginScores(
-        kept, normalized if _is_lasting(normalized) else normalized.copy(), scores.weight
-    )
-
-
-def _is_lasting(scores: Ints) -> bool:
+def _is_lasting(scores: PluginScores) -> bool:
+    """Return whether nobody writes to the arrays."""
     # A plugin may write to its array in the next cycle. A read-only view can show a column that
     # the cache writes to.
-    return not scores.flags.writeable and scores.base is None
+    raw, normalized = scores.raw, scores.normalized
+    if raw.flags.writeable or raw.base is not None:
+        return False
+    return normalized is raw or not (normalized.flags.writeable or normalized.base is not None)
 
 
-def size_of_part(part: Any) -> int:
-    """Return the bytes of an array or sequence of `AttemptDetails.parts`."""
+def _copied(scores: PluginScores) -> PluginScores:
+    raw = scores.raw.copy()
+    normalized = raw if scores.normalized is scores.raw else scores.normalized.copy()
+    return PluginScores(raw, normalized, scores.weight)
+
+
+def size_of_part(part: Part) -> int:
+    """Return the bytes of something that attempts may share."""
     if isinstance(part, np.ndarray):
-        return sys.getsizeof(part) if part.base is None else part.nbytes
-    size = sys.getsizeof(part)
-    if part and isinstance(part[0], Status):
-        size += sum(
-            _STATUS_SIZE + sum(map(sys.getsizeof, (*status.reasons, status.traceback)))
-            for status in part
+        return _ARRAY_SIZE + part.nbytes
+    if isinstance(part, PluginScores):
+        size = _ARRAY_SIZE + part.raw.nbytes
+        return size if part.normalized is part.raw else size + _ARRAY_SIZE + part.normalized.nbytes
+    if isinstance(part, NodeStatuses):
+        codes, statuses = part.columns
+        texts = sum(
+            _STATUS_SIZE + sum(map(len, status.reasons)) + len(status.traceback)
+            for status in statuses
         )
-    return size
+        return _STATUSES_SIZE + codes.nbytes + texts
+    return sys.getsizeof(part)
 
 
 def recorded_examination(record: AttemptRecord, details: AttemptDetails) -> Examination:
@@ -143,8 +152,8 @@ def recorded_examination(record: AttemptRecord, details: AttemptDetails) -> Exam
         Cause(status, len(rows), verdicts.names[rows[0]])
         for status, rows in verdicts.groups(verdicts.first)
     ]
-    if details.codes is not None:
-        passed = np.flatnonzero(details.codes == NodeStatuses.PASSES)
+    if details.statuses is not None:
+        passed = details.statuses.passing
         found.feasible = passed if details.feasible is None else details.feasible
     found.scores = details.scores
     return found
@@ -192,11 +201,11 @@ def _named(namespace: str, name: str, uid: str = "") -> Pod:
 
 def _verdicts(details: AttemptDetails) -> FilterVerdicts:
     verdicts = FilterVerdicts(details.names)
-    if details.codes is None:
+    if details.statuses is None:
         return verdicts
-    codes = details.codes
+    codes, statuses = details.statuses.columns
     verdicts.asked = (codes >= 0) | (codes == NodeStatuses.PASSES)
-    for code, status in enumerate(details.statuses):
+    for code, status in enumerate(statuses):
         rows = np.flatnonzero(codes == code)
         if len(rows):
             if status.plugin not in verdicts.codes:

@@ -6,19 +6,23 @@ dropped first; when none are left, the oldest records.
 
 The answers are mostly arrays that the cycle shares between attempts of identical pods. So sizes are
 counted per array, not per attempt: an array counts once, as long as some attempt has it.
+
+What the loop tells is first put on a list, and entered for several attempts at once, or when
+somebody reads: right after a cycle the processor's caches hold arrays, and the same work takes
+three times as long.
 """
 
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Any
 
 import msgspec
 
+from mooring.api import Pod
 from mooring.explain.attempt_details import (
     DETAILS_SIZE,
     AttemptDetails,
@@ -41,8 +45,16 @@ ATTEMPTS_PER_POD = 8
 #: Bytes if nothing else is configured.
 DEFAULT_MEMORY = 16 * 2**20
 
-#: Bytes of the entries of one record in the tables of the history, by measurement.
-_ENTRY_SIZE = 450
+#: Bytes of a record and of its entries in the tables of the history, by measurement, without the
+#: texts. Namespaces and names of nodes are shared with other objects.
+_ENTRY_SIZE = 1000
+#: What happened is entered after so many calls, or when it holds this part of the limit.
+_LONGEST_LOG = 100
+_LOG_SHARE = 8
+#: Bytes of an entry of an array.
+_NODE_SIZE = 8
+#: How many arrays of an attempt are usually new if it shares answers with earlier ones.
+_NEW_ARRAYS = 4
 
 
 class AttemptDetail(msgspec.Struct, frozen=True):
@@ -76,9 +88,11 @@ class AttemptHistory(SilentTap):
     def __init__(self, limit: int = DEFAULT_MEMORY) -> None:
         #: Bytes that are kept at most.
         self.limit = limit
-        #: The sequence of the latest record; 0 if there is none.
-        self.latest = 0
+        self._latest = 0
         self._size = 0
+        #: Calls that enter what happened, with their arguments, and the bytes that these hold.
+        self._log: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        self._log_size = 0
         #: By sequence, the oldest first.
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         #: Those with answers, by identity, the oldest first.
@@ -92,7 +106,8 @@ class AttemptHistory(SilentTap):
         self._parts: dict[int, list[Any]] = {}
         #: The highest sequence that was dropped.
         self._dropped = 0
-        self._seed = self._sampling_start = 0
+        #: The random state and the sampling start of the cycle that is running.
+        self._begins = (0, 0)
         #: The pod group that is being tried, and when its attempt began.
         self._group, self._group_start = "", 0.0
         self._news: asyncio.Future[None] | None = None
@@ -102,17 +117,29 @@ class AttemptHistory(SilentTap):
     @property
     def size(self) -> int:
         """Return the bytes that are kept, as estimated."""
+        self._settle()
         return self._size
 
-    def __len__(self) -> int:
+    @property
+    def count(self) -> int:
+        """Return how many records are kept."""
+        self._settle()
         return len(self._kept)
+
+    @property
+    def latest(self) -> int:
+        """Return the sequence of the latest record; 0 if there is none."""
+        self._settle()
+        return self._latest
 
     def records(self, namespace: str, name: str) -> Sequence[AttemptRecord]:
         """Return the attempts of the pods with a name, the oldest first."""
+        self._settle()
         return [kept.record for kept in self._by_pod.get((namespace, name), ())]
 
     def find(self, namespace: str, name: str, attempt: int | None = None) -> AttemptDetail | None:
         """Return an attempt of a pod by number, or the last one; of equals, the last."""
+        self._settle()
         for kept in reversed(self._by_pod.get((namespace, name), ())):
             if attempt is None or kept.record.attempt == attempt:
                 return AttemptDetail(kept.record, kept.details)
@@ -120,6 +147,7 @@ class AttemptHistory(SilentTap):
 
     def since(self, sequence: int, limit: int | None = None) -> RecordBatch:
         """Return the first records, at most `limit`, that were made or changed after `sequence`."""
+        self._settle()
         found = takewhile(lambda number: number > sequence, reversed(self._kept))
         numbers = sorted(found)[:limit]
         return RecordBatch(
@@ -129,7 +157,7 @@ class AttemptHistory(SilentTap):
     async def wait(self, sequence: int) -> None:
         """Wait until there is a record after `sequence`. Called in the scheduler's event loop."""
         while self.latest <= sequence:
-            if self._news is None:
+            if self._news is None or self._news.done():
                 self._news = asyncio.get_running_loop().create_future()
             # Several readers wait for the same future, and one of them may be cancelled.
             await asyncio.shield(self._news)
@@ -143,9 +171,7 @@ class AttemptHistory(SilentTap):
     def group_ends(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
         """Forget what was decided in trials only."""
         self._group = ""
-        for member in info.each():
-            if (kept := self._deciding.pop(member.uid, None)) is not None:
-                self._drop_details(kept)
+        self._note(self._enter_group_end, tuple(member.uid for member in info.each()))
 
     def deciding(
         self,
@@ -156,76 +182,124 @@ class AttemptHistory(SilentTap):
         sampling_start: int,
     ) -> None:
         """Remember what the cycle begins with."""
-        self._seed, self._sampling_start = seed, sampling_start
+        self._begins = (seed, sampling_start)
 
     def decided(self, info: QueuedPodInfo, decision: Decision, start: float) -> None:
-        """Record a decision; the attempt goes on."""
-        result, feasible = decision.post_filter, decision.feasible
-        record = self._record(info, start, decision.outcome)
-        record.seed = self._seed
-        record.sampling_start = self._sampling_start
-        record.node = decision.node_name
-        record.message = decision.message
-        record.refusing_plugins = _sorted(decision.unschedulable_plugins, decision.pending_plugins)
-        record.evaluated = decision.evaluated_nodes
-        record.feasible = 0 if feasible is None else len(feasible)
-        if result is not None:
-            record.nominated_node = result.nominated_node or ""
-            record.victims = tuple(pod.key for pod in result.victims)
-        kept = _Kept(record, details_of(decision))
-        # A scheduler that was stopped does not tell how its binding cycles ended.
-        self._binding.pop(info.uid, None)
-        if (before := self._deciding.pop(info.uid, None)) is not None:
-            self._drop_details(before)
-        self._deciding[info.uid] = kept
-        self._count_details(kept)
-        self._shrink()
+        """Take note of a decision; the attempt goes on."""
+        details = details_of(decision, self._parts)
+        # Cached scores are shared, except for those of the few plugins that follow the pods.
+        arrays = _NEW_ARRAYS if details.scores is decision.scores else 2 + 2 * len(details.scores)
+        self._log_size += decision.num_nodes * _NODE_SIZE * arrays
+        self._note(
+            self._enter_decision,
+            (info.uid, decision, details, info.attempts, start, self._begins, self._group),
+        )
 
     def permitted(self, attempt: SchedulingAttempt) -> None:
-        """Publish the attempt of a pod that has found its node."""
-        uid = attempt.info.uid
+        """Take note that a pod has found its node."""
+        self._note(self._enter_permitted, (attempt.info.uid,))
+
+    def gave_back(self, attempt: SchedulingAttempt, status: Status) -> None:
+        """Take note of why a binding cycle failed."""
+        self._note(self._enter_lost_node, (attempt.info.uid, status))
+
+    def bound(self, attempt: SchedulingAttempt) -> None:
+        """Take note that an attempt has reached its end."""
+        self._note(self._enter_bound, (attempt.info.uid,))
+
+    def failed(self, info: QueuedPodInfo, failure: Failure) -> None:
+        """Take note of an attempt that failed."""
+        group = (self._group, self._group_start)
+        self._note(self._enter_failure, (info.uid, info.pod, info.attempts, failure, group))
+
+    # ---- entering what happened
+
+    def _note(self, enter: Callable[..., None], args: tuple[Any, ...]) -> None:
+        self._log.append((enter, args))
+        if (
+            len(self._log) >= _LONGEST_LOG
+            or self._log_size > self.limit // _LOG_SHARE
+            or (self._news is not None and not self._news.done())
+        ):
+            self._settle()
+
+    def _settle(self) -> None:
+        """Enter everything that is on the list."""
+        log, self._log, self._log_size = self._log, [], 0
+        for enter, args in log:
+            enter(*args)
+        if log:
+            self._shrink()
+
+    def _enter_group_end(self, *uids: str) -> None:
+        for uid in uids:
+            if (kept := self._deciding.pop(uid, None)) is not None:
+                self._drop_details(kept)
+
+    def _enter_decision(
+        self,
+        uid: str,
+        decision: Decision,
+        details: AttemptDetails,
+        attempt: int,
+        start: float,
+        begins: tuple[int, int],
+        group: str,
+    ) -> None:
+        meta, result, feasible = decision.pod.metadata, decision.post_filter, decision.feasible
+        record = AttemptRecord(
+            sequence=0,
+            time=start,
+            namespace=meta.namespace,
+            name=meta.name,
+            uid=uid,
+            profile=decision.profile_name,
+            attempt=attempt,
+            outcome=decision.outcome.value,
+            node=decision.node_name,
+            seed=begins[0],
+            sampling_start=begins[1],
+            evaluated=decision.evaluated_nodes,
+            feasible=0 if feasible is None else len(feasible),
+            victims=() if result is None else tuple(pod.key for pod in result.victims),
+            pod_group=group,
+        )
+        kept = _Kept(record, details)
+        # A scheduler that was stopped does not tell how its binding cycles ended.
+        self._binding.pop(uid, None)
+        if (before := self._deciding.pop(uid, None)) is not None:
+            self._drop_details(before)
+        self._deciding[uid] = kept
+        self._count_details(kept)
+
+    def _enter_permitted(self, uid: str) -> None:
         kept = self._deciding.pop(uid, None)
         if kept is not None:
             self._binding[uid] = kept
             self._publish(kept)
 
-    def gave_back(self, attempt: SchedulingAttempt, status: Status) -> None:
-        """Take note of why a binding cycle failed."""
-        if (kept := self._binding.get(attempt.info.uid)) is not None:
+    def _enter_lost_node(self, uid: str, status: Status) -> None:
+        if (kept := self._binding.get(uid)) is not None:
             kept.record.binding_error = status.message
 
-    def bound(self, attempt: SchedulingAttempt) -> None:
-        """Take note that the attempt has reached its end."""
-        if (kept := self._binding.pop(attempt.info.uid, None)) is not None:
+    def _enter_bound(self, uid: str) -> None:
+        if (kept := self._binding.pop(uid, None)) is not None:
             kept.record.bound = True
 
-    def failed(self, info: QueuedPodInfo, failure: Failure) -> None:
-        """Publish an attempt that failed, or publish it again if its binding cycle failed."""
-        kept = self._binding.pop(info.uid, None) or self._deciding.pop(info.uid, None)
-        outcome = Outcome.UNSCHEDULABLE if failure.rejected else Outcome.ERROR
+    def _enter_failure(
+        self, uid: str, pod: Pod, attempt: int, failure: Failure, group: tuple[str, float]
+    ) -> None:
+        """Publish an attempt, or publish it again if its binding cycle failed."""
+        kept = self._binding.pop(uid, None) or self._deciding.pop(uid, None)
         if kept is None:
             # The group failed before its pods were tried.
-            kept = _Kept(self._record(info, self._group_start, outcome))
+            kept = _Kept(_untried(pod, attempt, *group))
         record = kept.record
-        record.outcome = outcome.value
+        record.outcome = (Outcome.UNSCHEDULABLE if failure.rejected else Outcome.ERROR).value
         record.message = failure.message
-        record.refusing_plugins = _sorted(failure.unschedulable, failure.pending)
+        record.refusing_plugins = tuple(sorted({*failure.unschedulable, *failure.pending}))
         record.nominated_node = failure.nominated or ""
         self._publish(kept)
-
-    def _record(self, info: QueuedPodInfo, start: float, outcome: Outcome) -> AttemptRecord:
-        meta = info.pod.metadata
-        return AttemptRecord(
-            sequence=0,
-            time=start,
-            namespace=meta.namespace,
-            name=meta.name,
-            uid=meta.uid,
-            profile=info.pod.spec.scheduler_name,
-            attempt=info.attempts,
-            outcome=outcome.value,
-            pod_group=self._group,
-        )
 
     # ---- keeping
 
@@ -240,19 +314,23 @@ class AttemptHistory(SilentTap):
             attempts.append(kept)
             if len(attempts) > ATTEMPTS_PER_POD:
                 self._drop(attempts[0])
-        self.latest = record.sequence = self.latest + 1
+        self._latest = record.sequence = self._latest + 1
         self._kept[record.sequence] = kept
         kept.size = _size_of(record)
         self._size += kept.size
-        self._shrink()
-        if self._news is not None:
+        if self._news is not None and not self._news.done():
             self._news.set_result(None)
-            self._news = None
 
     def _shrink(self) -> None:
-        while self._size > self.limit and self._detailed:
+        """Drop the oldest if the limit is reached: some at once, as they are entered."""
+        # A part is for what is on the list, and as much is freed at once.
+        part = self.limit // _LOG_SHARE
+        if self._size <= self.limit - part:
+            return
+        most = self.limit - 2 * part
+        while self._size > most and self._detailed:
             self._drop_details(next(iter(self._detailed.values())))
-        while self._size > self.limit and self._kept:
+        while self._size > most and self._kept:
             self._drop(next(iter(self._kept.values())))
 
     def _drop(self, kept: _Kept) -> None:
@@ -276,11 +354,9 @@ class AttemptHistory(SilentTap):
         for part in details.parts():
             entry = parts.get(id(part))
             if entry is None:
-                bytes_ = size_of_part(part)
-                parts[id(part)] = [1, bytes_, part]
-                size += bytes_
-            else:
-                entry[0] += 1
+                entry = parts[id(part)] = [0, size_of_part(part), part]
+                size += entry[1]
+            entry[0] += 1
         self._size += size
 
     def _drop_details(self, kept: _Kept) -> None:
@@ -299,6 +375,7 @@ class AttemptHistory(SilentTap):
 
     def validate(self) -> None:
         """Check that the sizes are those of what is kept."""
+        self._settle()
         every = (*self._kept.values(), *self._deciding.values())
         detailed = [kept for kept in every if kept.details is not None]
         assert {id(kept) for kept in detailed} == set(self._detailed)
@@ -324,19 +401,20 @@ def make_history(limit: int) -> AttemptHistory | None:
 
 def _size_of(record: AttemptRecord) -> int:
     """Return the bytes of a record, its texts and its entries in the tables."""
-    texts = (
-        record.namespace,
-        record.name,
-        record.uid,
-        record.node,
-        record.message,
-        record.nominated_node,
-        record.binding_error,
-        *record.victims,
+    texts = len(record.name) + len(record.uid) + len(record.message) + len(record.binding_error)
+    return _ENTRY_SIZE + texts + sum(map(len, record.victims))
+
+
+def _untried(pod: Pod, attempt: int, group: str, start: float) -> AttemptRecord:
+    meta = pod.metadata
+    return AttemptRecord(
+        sequence=0,
+        time=start,
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        profile=pod.spec.scheduler_name,
+        attempt=attempt,
+        outcome="",
+        pod_group=group,
     )
-    return _ENTRY_SIZE + sys.getsizeof(record) + sum(map(sys.getsizeof, texts))
-
-
-def _sorted(*names: Any) -> tuple[str, ...]:
-    found = {name for group in names for name in group}
-    return tuple(sorted(found)) if found else ()
