@@ -307,3 +307,17 @@ def test_an_entry_that_cannot_be_encoded_ends_the_journal(
         journal = journaled(tmp_path, play)
     assert journal.failure is not None
     assert [record.getMessage() for record in caplog.records] == [ENDED]
+
+
+def test_many_entries_that_wait_are_told_once(tmp_path: Path) -> None:
+    async def play(cluster: JournaledCluster) -> list[int]:
+        told: list[int] = []
+        cluster.journal.pump()
+        cluster.journal.when_many = lambda: told.append(cluster.journal.waiting)
+        for _ in range(2):
+            for _ in range(300):
+                cluster.journal.fetched("GET http://example.com", HttpAnswer(200), "")
+            cluster.journal.pump()
+        return told
+
+    assert journaled(tmp_path, play) == [256, 256]

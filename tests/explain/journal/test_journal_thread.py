@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from mooring.explain.journal.journal_thread import JournalThread
 
@@ -13,6 +14,7 @@ class Pumped:
     def __init__(self) -> None:
         self.threads: list[str] = []
         self.pumped = threading.Event()
+        self.when_many: Callable[[], object] = lambda: None
 
     def pump(self) -> None:
         self.threads.append(threading.current_thread().name)
@@ -31,4 +33,15 @@ def test_the_thread_writes_again_and_again_and_closes_the_journal() -> None:
         journal.pumped.clear()
     thread.close(30)
     assert set(journal.threads[:-1]) == {"journal"}
+    assert journal.threads[-1] == "closed"
+
+
+def test_the_thread_writes_at_once_when_many_entries_wait() -> None:
+    journal = Pumped()
+    thread = JournalThread(journal, interval=3600.0)
+    thread.start()
+    journal.when_many()
+    assert journal.pumped.wait(30)
+    thread.close(30)
+    assert journal.threads[0] == "journal"
     assert journal.threads[-1] == "closed"

@@ -206,3 +206,13 @@ def test_a_folder_that_holds_no_journal_is_an_error(
     make(tmp_path / "journal")
     with pytest.raises(JournalError, match=text):
         read(tmp_path / "journal")
+
+
+def test_a_segment_that_is_removed_while_the_journal_is_read_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path, 1, [simple_head(), BEGINS, ENDS, bound(1.0)])
+    second = write(tmp_path, 2, [simple_head(), BEGINS, ENDS, bound(2.0)])
+    entries = read_journal(tmp_path)
+    next(entries)
+    second.unlink()
+    with pytest.raises(JournalError, match=r"was removed meanwhile, .*: read it again"):
+        list(entries)

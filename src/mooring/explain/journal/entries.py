@@ -225,7 +225,8 @@ class AttemptEnds(JournalEntry, frozen=True, tag="decided", gc=False):
     """The decision of a scheduling cycle."""
 
     record: AttemptRecord
-    #: CRC-32 of the totals (int64, little-endian) in the order of the feasible nodes; 0 if none.
+    #: CRC-32 of the low 16 bits of each total (little-endian), in the order of the feasible nodes;
+    #: 0 if there are none.
     totals: int = 0
     #: The largest total, and how many nodes have it.
     top: int = 0

@@ -14,7 +14,7 @@ import errno
 import logging
 import zlib
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -73,6 +73,9 @@ ENDED = "The journal ends; scheduling goes on"
 _BLOCK = 2**18
 #: How many entries of a checkpoint are encoded between two looks at what waits.
 _SLICE = 500
+#: When so many entries wait, those of some thirty attempts, they should be written: each attempt
+#: keeps arrays of its scores until then.
+_MANY = 256
 #: Of more bytes, `zlib.crc32` releases the interpreter's lock. A thread that has released it waits
 #: for up to 5 ms to get it back, once for each attempt.
 _CHUNK = 5 * 1024
@@ -95,6 +98,8 @@ class SchedulingJournal(SilentTap):
         self._clock = clock
         self._metrics = metrics
         self._waiting: deque[Any] = deque()
+        #: Called by the loop when many entries wait; `pump` should follow soon.
+        self.when_many: Callable[[], object] = _do_nothing
         self._running: RunningScheduler | None = None
         #: Whether the first checkpoint has been taken.
         self._begun = False
@@ -243,6 +248,8 @@ class SchedulingJournal(SilentTap):
         if self.failure is not None or not self._begun:
             return
         self._waiting.append(item)
+        if len(self._waiting) == _MANY:
+            self.when_many()
         if self._wants_checkpoint:
             self._wants_checkpoint = False
             assert self._running is not None
@@ -347,6 +354,10 @@ class SchedulingJournal(SilentTap):
                 self._flush()
 
 
+def _do_nothing() -> None:
+    """Leave it to the caller of `pump` when to write."""
+
+
 class _Within(msgspec.Struct, frozen=True):
     """The beginning of an attempt that concerns only some rows."""
 
@@ -436,8 +447,11 @@ def _attempt_end(item: _Decided) -> AttemptEnds:
 
 
 def totals_digest(totals: Ints) -> int:
-    """Return the CRC-32 by which AttemptEnds compares totals."""
-    data = totals.astype("<i8", copy=False).tobytes()
+    """Return the CRC-32 by which AttemptEnds compares totals: of their low 16 bits, for speed.
+
+    A total is a few hundreds, so that two that differ have different ones.
+    """
+    data = totals.astype("<i2").tobytes()
     checksum = 0
     for begin in range(0, len(data), _CHUNK):
         checksum = zlib.crc32(data[begin : begin + _CHUNK], checksum)

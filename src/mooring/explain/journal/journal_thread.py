@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Protocol
 
 #: Seconds between two writes: with the time that a write takes, less than a second is lost if the
@@ -12,6 +13,9 @@ INTERVAL = 0.5
 
 class PumpedJournal(Protocol):
     """A journal that is written when it is told to; `SchedulingJournal` is one."""
+
+    #: Called when many entries wait.
+    when_many: Callable[[], object]
 
     def pump(self) -> None:
         """Write everything that waits."""
@@ -23,25 +27,33 @@ class PumpedJournal(Protocol):
 
 
 class JournalThread:
-    """The thread that encodes, compresses and writes what a journal has taken in."""
+    """The thread that encodes, compresses and writes what a journal has taken in.
+
+    It writes when many entries wait, and else at regular intervals.
+    """
 
     def __init__(self, journal: PumpedJournal, interval: float = INTERVAL) -> None:
         self._journal = journal
         self._interval = interval
-        self._stop = threading.Event()
+        self._wake = threading.Event()
+        self._stopped = False
         # A daemon: a disk that does not answer must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
 
     def start(self) -> None:
         """Begin to write."""
+        self._journal.when_many = self._wake.set
         self._thread.start()
 
     def close(self, seconds: float) -> None:
         """Write what waits, and end; give up after `seconds`."""
-        self._stop.set()
+        self._stopped = True
+        self._wake.set()
         self._thread.join(seconds)
 
     def _run(self) -> None:
-        while not self._stop.wait(self._interval):
+        while not self._stopped:
+            self._wake.wait(self._interval)
+            self._wake.clear()
             self._journal.pump()
         self._journal.close()

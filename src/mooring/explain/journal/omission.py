@@ -83,7 +83,10 @@ def _bare_pod_spec(spec: PodSpec) -> PodSpec:
 
 def _bare_containers(containers: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return containers without what is left out; the same tuple if there is nothing."""
-    if not any(map(_says_more, containers)):
+    for container in containers:
+        if _says_more(container):
+            break
+    else:
         return containers
     return tuple(
         replace(

@@ -139,12 +139,19 @@ class _Segment:
 def _lines(segment: _Segment) -> Iterator[bytes]:
     path = segment.file.path
     segment.torn_at = None
-    with path.open("rb") as file:
-        try:
+    try:
+        with path.open("rb") as file:
             for lines in read_frames(file, str(path)):
                 yield from lines.splitlines()
-        except TornFrameError as torn:
-            segment.torn_at = torn.offset
+    except TornFrameError as torn:
+        segment.torn_at = torn.offset
+    except FileNotFoundError as error:
+        raise JournalError(
+            f"{path} was removed meanwhile, because the journal is being written and has reached "
+            "--journal-max-bytes: read it again"
+        ) from error
+    except OSError as error:
+        raise JournalError(f"{path}: {error.strerror}: restore it from a copy") from error
 
 
 def _open(file: SegmentFile) -> _Segment | None:
