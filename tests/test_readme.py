@@ -27,6 +27,7 @@ PAGES = (
     "docs/explain.md",
     "docs/local-cluster.md",
     "docs/ui.md",
+    "docs/replay.md",
     "examples/elastic-quotas/README.md",
     "examples/gang-scheduling/README.md",
     "examples/load-aware/README.md",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from mooring.api.timestamps import format_micro_time, format_time
+from mooring.cli.journal_warnings import showing_warnings
 from mooring.cli.messages import terminal_width
 from mooring.explain.data import explanation_data
 from mooring.explain.tables import wrap
@@ -29,6 +30,11 @@ _WORDS = ("pod", "pods", "po")
 
 def explain_recorded(args: argparse.Namespace) -> int:
     """Explain an attempt of `args.journal`; return the exit status."""
+    with showing_warnings():
+        return _explain(args)
+
+
+def _explain(args: argparse.Namespace) -> int:
     from mooring.insight.replay.journal_explanation import (
         choose_attempt,
         explain_attempt,

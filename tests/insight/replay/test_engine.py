@@ -5,8 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from mooring import Plugin, Status
-from mooring.explain.journal.entries import AttemptBegins, Change, RecordedStatus, SegmentHead
+from mooring.explain.journal.entries import (
+    AttemptBegins,
+    Change,
+    ExtenderAnswer,
+    RecordedStatus,
+    SegmentHead,
+)
 from mooring.framework.decision import Outcome
 from mooring.framework.status import Code
 from mooring.insight.replay.engine import ReplayEngine, to_status
@@ -105,3 +113,44 @@ def test_a_recorded_status() -> None:
     assert to_status(None).code is Code.UNSCHEDULABLE
     status = to_status(RecordedStatus(1, ("no",), "Permits"))
     assert (status.code, status.message, status.plugin) == (Code.ERROR, "no", "Permits")
+
+
+def with_extender(folder: Path) -> SegmentHead:
+    """Return the head of a journal as if its scheduler had an extender."""
+    (head,) = read(folder, SegmentHead)
+    extender = {
+        "urlPrefix": "http://one",
+        "filterVerb": "filter",
+        "prioritizeVerb": "prioritize",
+        "weight": 10,
+        "httpTimeout": "5s",
+    }
+    return replace(head, config={**head.config, "extenders": [extender]})
+
+
+def test_extenders_answer_as_recorded(tmp_path: Path) -> None:
+    async def play(cluster: JournaledCluster) -> None:
+        await cluster.create(node("one"), node("two"), node("three"))
+        await cluster.create(pod("web"))
+        await cluster.schedule()
+
+    journaled(tmp_path, play)
+    engine = ReplayEngine(recorded_rules(with_extender(tmp_path)))
+    (begins,) = read(tmp_path, AttemptBegins)
+    for entry in read(tmp_path, Change):
+        if entry.time <= begins.time:
+            engine.take_in(entry, recorded_object(entry))
+
+    def answer(verb: str, data: Any) -> ExtenderAnswer:
+        return ExtenderAnswer(begins.time, "http://one", verb, begins.uid, data)
+
+    passed = answer("filter", [["one", "two"], {"three": "full"}, {}])
+    for scores, expected in (({"one": 10}, "one"), ({"two": 10}, "two")):
+        found = engine.begin(begins, [passed, answer("prioritize", scores)])
+        assert found is not None
+        assert engine.decide(begins, found).node_name == expected
+    found = engine.begin(begins, ())
+    assert found is not None
+    decision = engine.decide(begins, found)
+    assert decision.outcome is Outcome.ERROR
+    assert "holds no answer of extender" in decision.message

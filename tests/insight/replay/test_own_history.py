@@ -93,6 +93,20 @@ def test_a_pod_that_departs_makes_room(tmp_path: Path) -> None:
     assert 29.0 < waited < 32.0
 
 
+def test_nothing_is_scheduled_before_the_recorded_scheduler_begins(tmp_path: Path) -> None:
+    async def play(cluster: JournaledCluster) -> None:
+        await cluster.create(pod("web", "1"))
+        cluster.running.scheduler.inbox.drain()
+        await cluster.clock.sleep(0.5)
+        await cluster.create(node("one", "8"))
+        await cluster.schedule()
+
+    journaled(tmp_path, play)
+    report = own_history(tmp_path)
+    # Without its node the first attempt would fail, and the pod would back off.
+    assert max(report.own.waits(report.end)) < 0.8
+
+
 def test_pods_that_arrived_before_stay_where_they_are(tmp_path: Path) -> None:
     async def play(cluster: JournaledCluster) -> float:
         await cluster.create(node("one", "8"), node("two", "8"))

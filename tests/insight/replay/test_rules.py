@@ -108,3 +108,16 @@ def test_mistakes_of_the_command_line(tmp_path: Path) -> None:
         other_rules(head_with(), str(tmp_path / "missing.yaml"), ())
     with pytest.raises(PluginError):
         other_rules(head_with(), None, [str(tmp_path / "missing.py:One")])
+
+
+def test_keys_of_extenders_that_are_left_out() -> None:
+    tls = {"keyData": "(left out)"}
+    extender = {
+        "urlPrefix": "https://one",
+        "filterVerb": "f",
+        "httpTimeout": "5s",
+        "tlsConfig": tls,
+    }
+    head = head_with()
+    rules = recorded_rules(replace(head, config={**head.config, "extenders": [extender]}))
+    assert [one.url_prefix for one in rules.config.config.extenders] == ["https://one"]

@@ -106,5 +106,5 @@ class RecordedCheckpoint:
         )
         engine.begin(entry)
         engine.decide(entry, pod)
-        engine.reserve(begins.time, placed.uid, placed.node, pod)
+        engine.reserve(begins.time, placed.uid, placed.node)
         engine.permit(placed.waits_since or begins.time, placed.uid, placed.waits)

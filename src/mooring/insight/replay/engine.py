@@ -247,18 +247,19 @@ class ReplayEngine:
 
     # What became of an attempt.
 
-    def reserve(self, time: float, uid: str, node_name: str, pod: Pod | None = None) -> str:
+    def reserve(self, time: float, uid: str, node_name: str) -> str:
         """Assume a pod on a node and run Reserve; return the plugin that refused, or "".
 
-        `pod` is needed if the attempt is not known. The pod stays assumed in any case.
+        The pod stays assumed in any case. If no attempt of it is known, no plugin is asked.
         """
         self.set_time(time)
         attempt = self._current.get(uid)
         cache = self.scheduler.cache
         if attempt is None:
-            if pod is not None and cache.pod(uid) is None:
-                cache.assume_pod(pod, node_name)
-                self.scheduler.nominator.delete(uid)
+            for pod in self.pods.by_index(UID, uid):
+                if cache.pod(uid) is None:
+                    cache.assume_pod(pod, node_name)
+                    self.scheduler.nominator.delete(uid)
             return ""
         decision = Decision(attempt.info.pod, attempt.profile.name, Outcome.SCHEDULED)
         decision.node_name = node_name
@@ -369,16 +370,17 @@ class ReplayEngine:
                 run_post_bind(attempt.profile, attempt.state, assumed.pod, assumed.node_name)
             )
 
-    def failed(self, entry: Failed, pod: Pod | None = None) -> None:
-        """Record that an attempt failed; `pod` is needed if the attempt is not known."""
+    def failed(self, entry: Failed) -> None:
+        """Record that an attempt failed."""
         self.set_time(entry.time)
         attempt = self._current.pop(entry.uid, None)
         if attempt is not None:
             info = attempt.info
-        elif pod is not None:
-            info = QueuedPodInfo(pod, entry.time, 0)
         else:
-            return
+            pod = next(iter(self.pods.by_index(UID, entry.uid)), None)
+            if pod is None:
+                return
+            info = QueuedPodInfo(pod, entry.time, 0)
         failure = Failure(
             entry.message,
             rejected=entry.rejected,

@@ -141,11 +141,10 @@ class GroupReplay(SilentTap):
             else:
                 engine.drop(attempt)
         for uid, node_name in nodes.items():
-            pod = next(iter(engine.pods.by_index(UID, uid)), None)
             engine.forget(uid)
-            engine.reserve(group.time, uid, node_name, pod)
-        for uid, entry in failed.items():
-            engine.failed(entry, next(iter(engine.pods.by_index(UID, uid)), None))
+            engine.reserve(group.time, uid, node_name)
+        for entry in failed.values():
+            engine.failed(entry)
 
     # The tap.
 

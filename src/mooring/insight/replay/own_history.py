@@ -170,6 +170,8 @@ class _Run:
         self._since = since
         #: Whether pods that arrive are scheduled by the other rules.
         self._own = since is None
+        #: Whether the recorded scheduler has read the cluster and schedules.
+        self._begun = False
         self._clock = OwnClock(time)
         self._random = AttemptRandom(0)
         self._informers = RecordedInformers()
@@ -210,6 +212,9 @@ class _Run:
             case Change():
                 await self._until(entry.time)
                 self._take_change(entry)
+            case AttemptBegins():
+                self._begun = True
+                await self._until(entry.time)
             case AttemptEnds():
                 if self._own and entry.record.victims:
                     # A pod that is tried again names the victims that are still leaving.
@@ -252,14 +257,13 @@ class _Run:
         self._clock.move_to(time)
 
     async def _schedule(self) -> None:
-        if not self._own:
+        if not self._own or not self._begun:
             self.scheduler.inbox.drain()
             return
-        while await self.scheduler.turn():
+        worked = True
+        while worked or len(self.scheduler.inbox):
+            worked = await self.scheduler.turn()
             await self._settle()
-        await self._settle()
-        if self.scheduler.queue.next_wakeup() is None:
-            self.scheduler.inbox.drain()
 
     async def _settle(self) -> None:
         """Let binding cycles and other tasks go on as far as they can."""
@@ -267,7 +271,7 @@ class _Run:
             await asyncio.sleep(0)
 
     def _next_moment(self) -> float | None:
-        if not self._own:
+        if not self._own or not self._begun:
             return None
         now = self._clock.now()
         moments = (

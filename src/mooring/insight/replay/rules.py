@@ -98,6 +98,12 @@ def other_rules(
 def _recorded_config(
     head: SegmentHead, data: Any, registry: Registry, gates: FeatureGates
 ) -> LoadResult:
+    # Extenders are not asked, and the keys of their connections are left out of a journal.
+    extenders = [
+        {name: value for name, value in one.items() if name != "tlsConfig"}
+        for one in data.get("extenders", ())
+    ]
+    data = {**data, "extenders": extenders}
     try:
         loaded = load_config_data(data, file="journal", registry=registry, feature_gates=gates)
         return with_extenders(loaded)
