@@ -53,6 +53,7 @@ def test_flags_reach_the_settings() -> None:
         "--plugin=b.py:B",
         "--disabled-metrics=m",
         "--extender-max-response-size=64Mi",
+        "--explain-memory=1Mi",
     )
     assert made.serving.bind_address == "127.0.0.1"
     assert made.serving.port == 0
@@ -71,6 +72,8 @@ def test_flags_reach_the_settings() -> None:
     assert made.metrics.disabled == ("m",)
     assert made.extender_max_response == 64 * 2**20
     assert options().extender_max_response == 10 * 2**20
+    assert (made.explain_memory, options().explain_memory) == (2**20, 16 * 2**20)
+    assert options("--explain-memory=0").explain_memory == 0
 
 
 @pytest.mark.parametrize(
@@ -147,6 +150,10 @@ def test_flags_reach_the_settings() -> None:
         (
             ["--extender-max-response-size=2Gi"],
             "--extender-max-response-size must be from 1 byte to 1Gi, got 2Gi",
+        ),
+        (
+            ["--explain-memory=-1"],
+            "--explain-memory must be a size, or 0 to keep nothing, got -1",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

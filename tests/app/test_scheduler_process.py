@@ -15,6 +15,9 @@ from mooring.app.scheduler_process import SchedulerProcess, run_scheduler
 from mooring.client import transports
 from mooring.client.transport import BeforeSend, Request
 from mooring.errors import LeaseExpiredError
+from mooring.explain.journal.entries import CheckpointBegins, CheckpointEnds, SegmentHead
+from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.segment_writer import SegmentWriter
 from mooring.scheduler.running_scheduler import RunningScheduler
 from tests.support.processes import LOOPBACK, free_port
 
@@ -156,3 +159,27 @@ def test_what_cannot_be_built_is_told_in_one_line(
     assert '"command failed"' in line
     root.handlers[:] = handlers
     root.setLevel(level)
+
+
+def test_a_journal_begins_with_the_rules_and_its_folder_is_released(
+    run: Run, tmp_path: Path
+) -> None:
+    folder = tmp_path / "journal"
+    run(lambda process: process.lifecycle.stop(), f"--journal={folder}", "--leader-elect=true")
+    head, *rest = read_journal(folder)
+    assert isinstance(head, SegmentHead)
+    assert head.config["leaderElection"]["leaderElect"]
+    assert [type(entry) for entry in rest] == [CheckpointBegins, CheckpointEnds]
+    SegmentWriter(folder).close()
+
+
+def test_a_folder_in_use_is_refused(
+    run: Run, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    writer = SegmentWriter(tmp_path / "journal")
+    flag = f"--journal={tmp_path / 'journal'}"
+    assert run(lambda process: process.lifecycle.stop(), flag, "--leader-elect=true") == 1
+    writer.close()
+    assert "another process writes a journal there: end it, or name another" in (
+        capfd.readouterr().err
+    )

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from mooring.api import Node, Pod, WorkloadPodGroup, decode_as
 from mooring.config.load import default_config, load_config_data
 from mooring.errors import ApiError
+from mooring.framework.extender import Extender
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.informers.store import EventHandler, Store
@@ -132,6 +133,7 @@ class World:
         gates: dict[str, bool] | None = None,
         profiles: Sequence[dict[str, Any]] = (),
         taps: Sequence[SchedulingTap] = (),
+        extenders: Sequence[Extender] = (),
     ) -> None:
         self.clock = VirtualClock(1_700_000_000.0)
         self.informers = Informers()
@@ -170,6 +172,7 @@ class World:
             metrics=Metrics(features.enabled),
             events_of=lambda profile: self.events,
             taps=taps,
+            extenders=extenders,
         )
 
     async def settle(self) -> None:

@@ -101,3 +101,9 @@ def test_a_pod_that_waits_is_found_by_its_uid() -> None:
     waiting = wait(A=5)
     pods.add_waiting(waiting)
     assert (pods.get("web"), pods.get("stranger")) == (waiting, None)
+
+
+def test_the_plugins_that_have_not_allowed_a_pod_are_named_with_their_patience() -> None:
+    waiting = wait(A=9, B=5)
+    waiting.allow("A")
+    assert waiting.waits == {"B": 5}

@@ -19,6 +19,7 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.nodes import TermKind
 from mooring.framework.pod_info import PodInfos
 from mooring.observe.metrics import Metrics
+from mooring.testing import make_node, make_pod
 
 NODES = [f"n{i}" for i in range(5)]
 PODS = [f"p{i}" for i in range(8)]
@@ -436,3 +437,29 @@ def test_gauges_show_the_sizes() -> None:
     cache.assume_pod(pod("p"), "a")
     sizes = {kind: gauge.value for kind, gauge in metrics.cache_size.items()}
     assert sizes == {"assumed_pods": 1, "pods": 1, "nodes": 1}
+
+
+def test_a_pod_that_is_left_out_for_a_while_is_back_in_its_place() -> None:
+    cache = Cache(PodInfos(FeatureGates()))
+    cache.add_node(make_node("n", cpu=8))
+    pods = [make_pod(f"p{number}", cpu=1, node="n") for number in range(3)]
+    for pod in pods:
+        cache.add_pod(pod)
+    order = list(cache.nodes.info(0).pods)
+    with pytest.raises(ValueError, match="meanwhile"), cache.without_pod(pods[1].metadata.uid):
+        assert cache.nodes.requested("cpu").tolist() == [2000]
+        raise ValueError("meanwhile")
+    assert list(cache.nodes.info(0).pods) == order
+    assert cache.nodes.requested("cpu").tolist() == [3000]
+    cache.validate()
+
+
+@pytest.mark.parametrize("node", ["", "missing"])
+def test_a_pod_that_counts_nowhere_can_be_left_out(node: str) -> None:
+    cache = Cache(PodInfos(FeatureGates()))
+    cache.add_node(make_node("n", cpu=8))
+    if node:
+        cache.add_pod(make_pod("p", cpu=1, node=node))
+    with cache.without_pod(make_pod("p").metadata.uid):
+        assert cache.nodes.requested("cpu").tolist() == [0]
+    cache.validate()

@@ -65,3 +65,10 @@ def test_a_zone_that_becomes_empty_loses_its_turn() -> None:
     found.remove("a")
     found.add(node("c", "z1"))
     assert found.names() == ["b", "c"]
+
+
+def test_the_nodes_of_each_zone_are_in_the_order_of_their_arrival() -> None:
+    found = tree(node("a", "z1"), node("b", "z2"), node("c", "z1"))
+    found.remove("a")
+    found.add(node("a", "z1"))
+    assert found.zones() == [["c", "a"], ["b"]]

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from mooring.cli import shadow as module
 from mooring.cli.main import main
-from mooring.cli.shadow import report_lines
+from mooring.cli.shadow import looking, report_lines
+from mooring.explain.journal.entries import CheckpointEnds, CheckpointObject
+from mooring.explain.journal.reading import read_journal
 from mooring.insight.comparison import PodComparison, Verdict
-from mooring.insight.shadow import ShadowReport
+from mooring.insight.shadow import Shadow, ShadowReport
 from tests.apiserver.api_server import PODS, pod
 from tests.local.clusters import running
 
@@ -22,7 +25,7 @@ def test_the_report_has_examples_by_plugin() -> None:
     report.add(PodComparison("default/b", Verdict.OTHER_NODE, "n1", "n2", 7, "NodeResourcesFit"))
     report.add(PodComparison("default/c", Verdict.UNDECIDABLE, "n1", "n2", 1, "NodeResourcesFit"))
     assert list(report_lines(report)) == [
-        "1 of 2 decided alike (50.0%), 8 points lost",
+        "1 of 2 decided alike (50.0%), 7 points lost",
         "other node: 1",
         "  1  NodeResourcesFit",
         "     default/b: other node, they chose n1, we would choose n2, 7 points lost, "
@@ -32,6 +35,29 @@ def test_the_report_has_examples_by_plugin() -> None:
         "     default/c: undecidable, they chose n1, we would choose n2, 1 points lost, "
         "NodeResourcesFit",
     ]
+
+
+def test_how_it_stands_is_told_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "SUMMARY_EVERY", 0.0)
+    shadow = Shadow()
+    look = looking(shadow, is_told=True)
+    look()
+    assert capsys.readouterr().out == ""
+    shadow.report.add(PodComparison("default/a", Verdict.AGREED, "n1", "n1"))
+    look()
+    look()
+    looking(shadow, is_told=False)()
+    assert capsys.readouterr().out == "1 of 1 decided alike (100.0%), 0 points lost\n"
+
+
+def test_their_configuration_is_read_before_anything_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    absent = tmp_path / "absent.yaml"
+    assert main(["shadow", "--their-config", str(absent)]) != 0
+    assert f"{absent}: No such file or directory" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["soon", "0s", "-3s"])
@@ -55,3 +81,15 @@ async def test_the_report_of_a_local_cluster(
         first, *_, last = capsys.readouterr().out.splitlines()
         assert first.startswith("Following https://127.0.0.1:")
         assert " decided alike (" in last
+
+
+async def test_a_shadow_can_write_a_journal(tmp_path: Path) -> None:
+    folder = tmp_path / "journal"
+    flags = ["shadow", "--for", "200ms", "--kubeconfig", str(tmp_path / "kubeconfig")]
+    async with running(tmp_path, nodes=3) as cluster:
+        await cluster.post(PODS, pod("web"))
+        assert await asyncio.to_thread(main, [*flags, "--journal", str(folder)]) == 0
+    entries = list(read_journal(folder))
+    kinds = [entry.kind for entry in entries if isinstance(entry, CheckpointObject)]
+    assert kinds.count("nodes.v1.") == 3
+    assert any(isinstance(entry, CheckpointEnds) for entry in entries)

@@ -150,3 +150,15 @@ def test_methods_that_a_point_can_do_without(key: str, methods: list[str]) -> No
 def test_what_reserve_did_is_taken_back_in_reverse_order() -> None:
     made = profile(Both, NodeForm, reserve=[("Both", 1), ("NodeForm", 1)])
     assert [step.name for step in made.unreserve] == ["NodeForm", "Both"]
+
+
+def test_a_profile_whose_calls_are_counted_elsewhere() -> None:
+    made = profile(Both, filter=[("Both", 1)], score=[("Both", 4)])
+    other = made.uncounted(Metrics())
+    other.filter[0].evaluations.inc()
+    other.recorder.point("Filter", None, 0.0)
+    assert made.filter[0].evaluations.value == 0
+    durations = made.handle.metrics.extension_point_duration
+    assert sum(durations["Filter", "Success", made.name].counts) == 0
+    assert other.filter[0].node == made.filter[0].node
+    assert other.score[0].weight == 4

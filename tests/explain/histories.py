@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from mooring.explain.attempt_history import DEFAULT_MEMORY, AttemptHistory
 from mooring.explain.explainer import Explainer
 from mooring.framework.plugin import Plugin
 from tests.app.world import World, make_node, make_pod
+
+T = TypeVar("T")
 
 
 class RecordedWorld(World):
@@ -27,3 +31,10 @@ class RecordedWorld(World):
         self.pods.add(make_pod(name, **options))
         await self.settle()
         self.history.validate()
+
+    async def ask(self, question: Coroutine[Any, Any, T]) -> T:
+        """Ask, and let the loop answer between two cycles."""
+        asked = asyncio.ensure_future(question)
+        await asyncio.sleep(0)
+        await self.settle()
+        return await asked

@@ -86,3 +86,14 @@ def test_names_become_rows_in_their_order() -> None:
     some = cache.nodes.select(np.array([1], dtype=np.intp))
     assert some.rows_of(iter(["b"])).tolist() == [1], "rows are those of the full snapshot"
     assert cache.nodes.rows_of([]).tolist() == []
+
+
+def test_lasting_names_stay_as_they_are() -> None:
+    cache = Cache(PodInfos(FeatureGates()))
+    for name in ("a", "b", "c"):
+        cache.add_node(make_node(name))
+    before = cache.nodes.lasting_names
+    assert cache.nodes.select(np.array([1], dtype=np.intp)).lasting_names is before
+    cache.remove_node("a")
+    cache.add_node(make_node("d"))
+    assert (before, cache.nodes.lasting_names) == (("a", "b", "c"), ("c", "b", "d"))

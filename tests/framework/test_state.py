@@ -42,7 +42,7 @@ def test_a_clone_has_its_own_copies():
     state.write("plain", shared)
     state.skip_filter_plugins = frozenset({"A"})
     state.skip_score_plugins = frozenset({"B"})
-    state.record_plugin_metrics = True
+    state.record_plugin_metrics = state.examines = True
     copy = state.clone()
     copy.read("counted").number = 2
     copy.write("new", 3)
@@ -50,7 +50,7 @@ def test_a_clone_has_its_own_copies():
     assert state.get("new") is None
     assert copy.read("plain") is shared
     assert (copy.skip_filter_plugins, copy.skip_score_plugins) == ({"A"}, {"B"})
-    assert copy.record_plugin_metrics
+    assert copy.record_plugin_metrics and copy.examines
 
 
 def test_what_only_the_cycle_reads_is_dropped_at_its_end():

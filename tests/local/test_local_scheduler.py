@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from mooring import Plugin, Status
+from mooring.errors import JournalError, PluginError
+from mooring.explain.journal.entries import Bound, SegmentHead
+from mooring.explain.journal.journal_folder import JournalFolder
+from mooring.explain.journal.reading import read_journal
 from mooring.local.local_scheduler import WAITING
 from tests.apiserver.api_server import pod
 from tests.local.clusters import Broken, nodes_of, plan, running
@@ -102,6 +106,21 @@ async def test_pods_that_wait_outlive_a_change_of_plugins(tmp_path: Path) -> Non
         await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-2"})
 
 
+async def test_the_records_of_attempts_outlive_a_change_of_plugins(tmp_path: Path) -> None:
+    async with running(tmp_path, nodes=3, plan=plan(plugins=[Nowhere])) as cluster:
+        explainer = cluster.cluster.explainer
+        assert explainer is not None
+        await cluster.post(PODS, pod("a"))
+        await explainer.wait_for_records(0)
+        await cluster.cluster.replace_scheduler(plan(plugins=[OnlyNodeTwo]))
+        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-2"})
+        found = await explainer.explain_pod("default", "a")
+        assert found.record is not None and found.record.node == "node-2"
+        (earlier,) = found.others
+        assert (earlier.outcome, earlier.bound) == ("scheduled", False)
+        assert earlier.binding_error == "the scheduler is shutting down"
+
+
 async def test_nothing_is_waited_for_in_vain(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,3 +189,26 @@ async def test_a_scheduler_that_ends_says_so(
         async with running(tmp_path, nodes=0):
             pass
     assert "The scheduler has ended" in [one.msg for one in caplog.records]
+
+
+async def test_a_journal_goes_on_with_other_plugins(tmp_path: Path) -> None:
+    folder, asked = tmp_path / "journal", Nowhere.asked
+    async with running(
+        tmp_path, nodes=3, plan=plan(plugins=[Nowhere]), journal=str(folder)
+    ) as cluster:
+        await cluster.post(PODS, pod("a"))
+        async with asyncio.timeout(10):
+            while Nowhere.asked == asked:
+                await asyncio.sleep(0.01)
+        with pytest.raises(JournalError, match="another process writes a journal there"):
+            JournalFolder(str(folder))
+        with pytest.raises(PluginError, match="no such thing"):
+            await cluster.cluster.replace_scheduler(plan(plugins=[Broken]))
+        await cluster.cluster.replace_scheduler(plan(plugins=[OnlyNodeTwo]))
+        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-2"})
+    entries = list(read_journal(folder))
+    heads = [entry for entry in entries if isinstance(entry, SegmentHead)]
+    plugins = [{plugin.name for plugin in head.plugins} for head in heads]
+    assert ["Nowhere" in names for names in plugins] == [True, False]
+    assert ["OnlyNodeTwo" in names for names in plugins] == [False, True]
+    assert [entry.node for entry in entries if isinstance(entry, Bound)] == ["node-2"]

@@ -59,7 +59,7 @@ def test_one_profile_or_all_of_them() -> None:
         (
             {"NodeName": 1},
             "",
-            'no Score plugin is called "NodeName"; Score plugins: ImageLocality,',
+            'no Score plugin is called "NodeName"; Score plugins: Dyn',
         ),
         ({"ImageLocality": -1}, "", "must be 0 to 2147483647, got -1"),
         ({"ImageLocality": MOST_WEIGHT + 1}, "", "must be 0 to 2147483647, got 2147483648"),

@@ -14,7 +14,7 @@ from mooring.errors import ConfigError, ObjectError
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
-from mooring.offline.cluster_copy import ClusterCopy
+from mooring.offline.cluster_copy import ClusterCopy, with_weights
 from mooring.offline.consequences import Consequences, MovedPod, PlacedPod, UnplacedPod
 from mooring.offline.what_if import (
     add_nodes,
@@ -169,7 +169,7 @@ def test_a_preemption_that_a_new_node_makes_unnecessary() -> None:
 
 WEIGHTED = [
     make_node("empty", cpu="16", memory="64Gi"),
-    make_node("images", cpu="4", images={"app:1": 900_000_000}),
+    make_node("images", cpu="4", images={"app:1": 200_000_000}),
     make_pod("web", cpu="1", memory="2Gi", image="app:1", node="empty", metadata=owned("X")),
     make_pod("other", cpu="1", memory="2Gi", node="empty", metadata=owned("X")),
 ]
@@ -190,6 +190,27 @@ def test_a_pod_that_would_go_elsewhere_anyway_is_not_moved_by_the_weights() -> N
     objects = [*WEIGHTED, make_pod("astray", cpu="1", memory="2Gi", node="images")]
     found = change_weights(copy_of(objects), {"ImageLocality": 50})
     assert [one.pod for one in found.moved] == ["default/web"]
+
+
+@pytest.mark.parametrize(
+    ("weights", "moves"),
+    [({"NodeResourcesFit": 9, "ImageLocality": 0}, True), ({"NodeAffinity": 1}, False)],
+)
+def test_weights_are_answered_as_a_configuration_with_them(
+    weights: dict[str, int], moves: bool
+) -> None:
+    nodes = [
+        make_node(f"n{i}", cpu=str(3 + i), images={"app:1": 10**9} if i % 2 else {})
+        for i in range(9)
+    ]
+    pods = [
+        make_pod(f"p{i}", cpu=f"{i % 4}00m", image="app:1", node=f"n{i % 9}") for i in range(25)
+    ]
+    copy = copy_of([*nodes, *pods, make_pod("waiting", cpu="1")])
+    quick = change_weights(copy, weights)
+    whole = change_config(copy, with_weights(copy.config, weights))
+    assert (quick.moved, quick.unplaced) == (whole.moved, whole.unplaced)
+    assert bool(quick.moved) is moves
 
 
 def test_a_weight_of_nothing_takes_a_plugin_out() -> None:
@@ -221,7 +242,7 @@ def test_a_weight_of_nothing_takes_a_plugin_out() -> None:
 def test_another_configuration_may_refuse_a_pods_node_or_all_nodes() -> None:
     copy = copy_of(
         [
-            make_node("a", cpu="16", zone="x"),
+            make_node("a", cpu="64", memory="64Gi", zone="x"),
             make_node("b", zone="y"),
             make_pod("p", cpu="1", node="a"),
             make_pod("q", cpu="9", node="a"),

@@ -60,3 +60,12 @@ async def test_a_wait_is_ended(wake) -> None:
 
 async def test_a_wait_ends_by_itself() -> None:
     await asyncio.wait_for(Inbox().wait(0.0), 1)
+
+
+async def test_its_length_is_the_number_of_calls_that_wait() -> None:
+    inbox, lengths = Inbox(), []
+    for _ in range(2):
+        inbox.post(lambda: lengths.append(len(inbox)))
+    assert len(inbox) == 2
+    inbox.drain()
+    assert lengths == [1, 0]

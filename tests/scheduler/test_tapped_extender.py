@@ -15,7 +15,8 @@ from mooring.framework.node_info import NodeInfo
 from mooring.observe.attempt_random import AttemptRandom
 from mooring.scheduler.tapped_extender import TappedExtender
 from mooring.scheduler.taps import SilentTap, Taps
-from mooring.testing import make_pod
+from mooring.testing import make_node, make_pod
+from tests.app.world import World
 
 VICTIM = make_pod("victim")
 
@@ -110,4 +111,18 @@ def test_taps_hear_what_the_cycle_gets(fails: bool) -> None:
             ({"a": 7}, ""),
             ({"a": [[VICTIM.metadata.uid], 2]}, ""),
         ]
+    assert answers.bound == [("one", "a")]
+
+
+async def test_a_scheduler_with_taps_tells_what_extenders_answer_in_a_cycle() -> None:
+    listener, answers = Listener(), Answers()
+    world = World(taps=[listener], extenders=[answers])
+    for name in ("a", "b"):
+        world.nodes.add(make_node(name))
+    world.pods.add(make_pod("one"))
+    await world.settle()
+    # Only one node is left to score, so the extender is not asked for priorities.
+    assert [heard[1:4] for heard in listener.heard] == [
+        ("filter", "one", [("a",), {"b": "full"}, {"c": "gone"}])
+    ]
     assert answers.bound == [("one", "a")]

@@ -76,6 +76,7 @@ BUGS = frozenset(
         "Error occurred",
         "Error getting cluster events for pod",
         "Scheduler cache ForgetPod failed",
+        "An observer of the scheduler failed",
     )
 )
 

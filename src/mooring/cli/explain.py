@@ -15,6 +15,7 @@ import yaml
 
 from mooring.api import Pod
 from mooring.cli.messages import terminal_width
+from mooring.cli.recorded_attempt import explain_recorded
 from mooring.cli.rule_flags import add_rule_flags, read_rules
 from mooring.cli.schedule import shown_nodes
 from mooring.errors import ApiError, ObjectError
@@ -52,6 +53,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "-n", "--namespace", default="", help="its namespace; by default that of the context"
     )
+    parser.add_argument(
+        "--attempt", type=_attempt, metavar="N", help="the attempt to explain; by default the last"
+    )
+    parser.add_argument(
+        "--journal",
+        metavar="DIR",
+        help="explain an attempt that a journal holds, also of a pod that is gone; no cluster is "
+        "asked",
+    )
     add_rule_flags(parser)
     parser.add_argument(
         "--nodes",
@@ -61,6 +71,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("-o", "--output", choices=("text", "json", "yaml"), default="text")
     parser.set_defaults(run=_run)
+
+
+def _attempt(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number from 1 on')
+    return int(text)
 
 
 class PodExplanation(msgspec.Struct, frozen=True):
@@ -77,6 +93,8 @@ class PodExplanation(msgspec.Struct, frozen=True):
 def _run(args: argparse.Namespace) -> int:
     # What informers and plugins log is not part of the answer.
     logging.getLogger("mooring").addHandler(logging.NullHandler())
+    if args.journal is not None:
+        return explain_recorded(args)
     answer = asyncio.run(_explain(args))
     if args.output == "text":
         print("\n".join(_lines(answer, terminal_width(), args.nodes)))

@@ -8,6 +8,7 @@ import contextlib
 import json
 import logging
 import signal
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from mooring.api import Pod
 from mooring.api.durations import Duration
 from mooring.cli.journal_flags import add_journal_flags
 from mooring.cli.rule_flags import Rules, add_rule_flags, read_rules
+from mooring.config import LoadResult, default_config, load_config
 
 if TYPE_CHECKING:
     from mooring.insight.comparison import PodComparison
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 USER_AGENT = "mooring-shadow"
 #: Version of the format of `-o json`.
 VERSION = 1
+#: Seconds between two lines that say how the comparison stands so far.
+SUMMARY_EVERY = 60.0
 
 _EPILOG = """\
 For each pod that the cluster's scheduler places, a decision is taken on the state before its bind
@@ -52,6 +56,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="TIME",
         help="how long to follow it, such as 30s or 1h",
     )
+    parser.add_argument(
+        "--their-config",
+        metavar="FILE",
+        help="the KubeSchedulerConfiguration of the cluster's scheduler, to which differences are "
+        "attributed; by default the default configuration",
+    )
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
     parser.set_defaults(run=_run)
 
@@ -77,16 +87,16 @@ async def _follow(args: argparse.Namespace) -> None:
     from mooring.client.kubeconfig import load_kubeconfig
     from mooring.insight.following import following, reading_client, unread_kinds
     from mooring.insight.shadow import Shadow
+    from mooring.insight.their_rules import beside
 
     rules = read_rules(args)
+    both = beside(rules.config, _their_rules(args, rules))
     connection = load_kubeconfig(args.kubeconfig, context=args.context)
     shadow = Shadow(_tell if args.output == "text" else None)
     async with (
         reading_client(connection, USER_AGENT) as client,
-        _journal(args, rules) as (taps, follow),
-        following(
-            rules.config, client, rules.registry, rules.gates, taps=(*taps, shadow)
-        ) as running,
+        _journal(args, rules, both) as (taps, follow),
+        following(both, client, rules.registry, rules.gates, taps=(*taps, shadow)) as running,
     ):
         follow(running)
         shadow.begin(running.scheduler)
@@ -94,7 +104,7 @@ async def _follow(args: argparse.Namespace) -> None:
             print(f"Following {connection.server} by {rules.text}", flush=True)
             if unread := ", ".join(unread_kinds(running)):
                 print(f"  could not be read, and count as if there were none: {unread}", flush=True)
-        await _wait(args.duration, shadow.look)
+        await _wait(args.duration, looking(shadow, is_told=args.output == "text"))
         _ask_pending(shadow, running)
     if args.output == "json":
         print(json.dumps(_data(shadow.report, rules.text), indent=2, ensure_ascii=False))
@@ -104,7 +114,7 @@ async def _follow(args: argparse.Namespace) -> None:
 
 @contextlib.asynccontextmanager
 async def _journal(
-    args: argparse.Namespace, rules: Rules
+    args: argparse.Namespace, rules: Rules, config: LoadResult
 ) -> AsyncIterator[tuple[Sequence[SchedulingTap], Callable[[RunningScheduler], None]]]:
     """Open the journal that --journal asks for; yield its tap, and what starts it."""
     if args.journal is None:
@@ -117,7 +127,7 @@ async def _journal(
     folder = JournalFolder(args.journal, args.journal_max_bytes)
     try:
         journal = folder.begin(
-            rules.config,
+            config,
             registry=rules.registry,
             features=rules.gates,
             clock=SystemClock(),
@@ -126,6 +136,27 @@ async def _journal(
         yield (journal,), partial(folder.follow, journal)
     finally:
         await folder.close()
+
+
+def _their_rules(args: argparse.Namespace, rules: Rules) -> LoadResult:
+    if args.their_config is None:
+        return default_config(registry=rules.registry, feature_gates=rules.gates)
+    return load_config(args.their_config, registry=rules.registry, feature_gates=rules.gates)
+
+
+def looking(shadow: Shadow, *, is_told: bool) -> Callable[[], None]:
+    """Return a function that lets the shadow look, and tells sometimes how it stands."""
+    told_at, told = time.monotonic(), 0
+
+    def look() -> None:
+        nonlocal told_at, told
+        shadow.look()
+        now, compared = time.monotonic(), shadow.report.counts.total()
+        if is_told and now - told_at >= SUMMARY_EVERY and compared > told:
+            told_at, told = now, compared
+            print(_summary(shadow.report), flush=True)
+
+    return look
 
 
 async def _wait(seconds: float | None, look: Callable[[], None]) -> None:
@@ -148,12 +179,11 @@ async def _wait(seconds: float | None, look: Callable[[], None]) -> None:
 
 def _ask_pending(shadow: Shadow, running: RunningScheduler) -> None:
     """Compare the pods that the other scheduler has declared unschedulable."""
+    from mooring.insight.shadow import is_unschedulable
+
     for pod in running.informers.lister(Pod).list():
-        if not pod.spec.node_name and any(
-            condition.type == "PodScheduled" and condition.reason == "Unschedulable"
-            for condition in pod.status.conditions
-        ):
-            shadow.ask_pending(pod)
+        if is_unschedulable(pod):
+            shadow.ask_pending(pod, is_last=True)
 
 
 def _tell(found: PodComparison) -> None:
@@ -178,14 +208,20 @@ def _difference(found: PodComparison) -> str:
     return ", ".join(parts)
 
 
+def _summary(report: ShadowReport) -> str:
+    from mooring.insight.comparison import Verdict
+
+    return (
+        f"{report.counts[Verdict.AGREED]} of {report.decided} decided alike "
+        f"({report.agreement:.1%}), {report.lost} points lost"
+    )
+
+
 def report_lines(report: ShadowReport) -> Iterator[str]:
     """Yield the lines of the whole comparison."""
     from mooring.insight.comparison import Verdict
 
-    yield (
-        f"{report.counts[Verdict.AGREED]} of {report.decided} decided alike "
-        f"({report.agreement:.1%}), {report.lost} points lost"
-    )
+    yield _summary(report)
     for verdict in Verdict:
         count = report.counts[verdict]
         if not count or verdict is Verdict.AGREED:

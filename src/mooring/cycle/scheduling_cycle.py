@@ -43,8 +43,9 @@ def by_seed(nodes: Nodes, best: Rows, seed: int) -> int:
 
 def by_name(nodes: Nodes, best: Rows, seed: int) -> int:
     """Pick the best node whose name sorts first: the same choice every time."""
-    names = nodes.names
-    first: int = min(best.tolist(), key=names.__getitem__)
+    names = nodes.all.names
+    rows = best if nodes.rows is None else nodes.rows[best]
+    first: int = min(zip(map(names.__getitem__, rows.tolist()), best.tolist(), strict=True))[1]
     return first
 
 

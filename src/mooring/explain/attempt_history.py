@@ -173,6 +173,8 @@ class AttemptHistory(SilentTap):
             record.nominated_node = result.nominated_node or ""
             record.victims = tuple(pod.key for pod in result.victims)
         kept = _Kept(record, details_of(decision))
+        # A scheduler that was stopped does not tell how its binding cycles ended.
+        self._binding.pop(info.uid, None)
         if (before := self._deciding.pop(info.uid, None)) is not None:
             self._drop_details(before)
         self._deciding[info.uid] = kept

@@ -7,6 +7,7 @@ from enum import Enum
 import msgspec
 import numpy as np
 
+from mooring.explain.outcome_texts import message_of
 from mooring.framework.decision import Decision, Outcome
 
 
@@ -53,11 +54,12 @@ def compare(decision: Decision, node_name: str) -> PodComparison:
         return PodComparison(pod, Verdict.ERROR, node_name, reason=decision.message)
     refusal = None if decision.statuses is None else decision.statuses.get(node_name)
     if decision.outcome is not Outcome.SCHEDULED:
-        plugin, reason = "", decision.message
+        plugin, reason = "", message_of(decision)
+        first = decision.pre_enqueue or decision.pre_filter
         if refusal is not None and refusal.plugin:
             plugin, reason = refusal.plugin, refusal.message
-        elif decision.pre_filter is not None:
-            plugin = decision.pre_filter.plugin
+        elif first is not None:
+            plugin = first.plugin
         return PodComparison(pod, Verdict.PENDING_HERE, node_name, plugin=plugin, reason=reason)
     best = decision.best
     if node_name in best:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from mooring.api import Pod
-from mooring.framework.decision import Outcome
+from mooring.framework.decision import Decision, Outcome
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.state import CycleState
 from mooring.insight.comparison import PodComparison, Verdict, compare
+from mooring.insight.their_rules import as_theirs
+from mooring.offline.comparing_scheduler import Why, is_best, why_changed
+from mooring.offline.driving import drive
+from mooring.queue.pre_enqueue import PreEnqueue
+from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.scheduler.scheduler import Scheduler
 from mooring.scheduler.taps import SilentTap
 from mooring.typing import Floats
@@ -28,6 +34,8 @@ SETTLING = 1.0
 LOOK_EVERY = 0.25
 #: Examples that are kept for each verdict and plugin.
 EXAMPLES = 3
+
+_THERE = "refused there"
 
 
 class ShadowReport(msgspec.Struct):
@@ -47,7 +55,8 @@ class ShadowReport(msgspec.Struct):
             return
         key = (found.verdict, found.plugin)
         self.plugins[key] += 1
-        self.lost += found.lost
+        if found.verdict is not Verdict.UNDECIDABLE:
+            self.lost += found.lost
         kept = self.examples.setdefault(key, [])
         if len(kept) < EXAMPLES:
             kept.append(found)
@@ -93,7 +102,9 @@ class RowChanges:
 class Shadow(SilentTap):
     """The comparison of a read-only scheduler with the one that serves the cluster.
 
-    A pod is decided on the state before its bind is seen.
+    A pod is decided on the state before its bind is seen. If the scheduler's configuration has
+    their rules too (`their_rules.beside`), a difference is attributed to the plugin in which the
+    two sets of rules differ.
     """
 
     def __init__(self, told: Callable[[PodComparison], None] | None = None) -> None:
@@ -101,6 +112,8 @@ class Shadow(SilentTap):
         self._told = told
         self._scheduler: Scheduler | None = None
         self._changes = RowChanges()
+        #: Uids of pods that are pending there and have been compared.
+        self._pending: set[str] = set()
 
     def begin(self, scheduler: Scheduler) -> None:
         """Compare from now on; what the informers found first is not compared."""
@@ -117,33 +130,120 @@ class Shadow(SilentTap):
         scheduler = self._scheduler
         if scheduler is None or pod.spec.scheduler_name not in scheduler.profiles:
             return
-        now, nodes = scheduler.clock.now(), scheduler.cache.nodes
-        self._changes.update(nodes, now)
-        found = self._compare(scheduler, pod, node_name)
-        if found.verdict is not Verdict.AGREED:
-            rows = (nodes.row(name) for name in (found.theirs, found.ours) if name)
-            if not all(self._changes.is_settled(row, now) for row in rows):
-                found = replace(found, verdict=Verdict.UNDECIDABLE)
-        self._take(found)
-
-    def ask_pending(self, pod: Pod) -> None:
-        """Compare a pod that the other scheduler has declared unschedulable."""
-        scheduler = self._scheduler
-        if scheduler is None or pod.spec.scheduler_name not in scheduler.profiles:
-            return
-        decision = scheduler.cycle.run_sync(pod, CycleState(), examine=True)
-        if decision.outcome is Outcome.SCHEDULED:
-            self._take(PodComparison(pod.key, Verdict.PENDING_THERE, ours=decision.node_name))
-
-    def _compare(self, scheduler: Scheduler, pod: Pod, node_name: str) -> PodComparison:
+        self._pending.discard(pod.metadata.uid)
+        self._changes.update(scheduler.cache.nodes, scheduler.clock.now())
         try:
-            decision = scheduler.cycle.run_sync(pod, CycleState(), examine=True)
+            decision = _decide(scheduler, pod)
+            found = compare(decision, node_name)
+            if found.verdict is Verdict.OTHER_NODE:
+                found = _attributed(scheduler, found, decision)
         except BaseException as error:
             raise_if_external(error)
-            return PodComparison(pod.key, Verdict.ERROR, node_name, reason=error_text(error))
-        return compare(decision, node_name)
+            found = PodComparison(pod.key, Verdict.ERROR, node_name, reason=error_text(error))
+        self._take(self._checked(scheduler, found))
+
+    def changed(self, kind: Any, old: Any, new: Any) -> None:
+        """Compare a pod that the other scheduler declares unschedulable."""
+        if kind is not Pod:
+            return
+        if new is None:
+            self._pending.discard(old.metadata.uid)
+        elif old is not None and is_unschedulable(new) and new.status != old.status:
+            self.look()
+            self.ask_pending(new)
+
+    def ask_pending(self, pod: Pod, *, is_last: bool = False) -> None:
+        """Compare a pod that the other scheduler has declared unschedulable.
+
+        Each pod is counted once. What cannot be decided yet is asked again with the next change of
+        the pod, and counted if this is the last time.
+        """
+        scheduler = self._scheduler
+        if (
+            scheduler is None
+            or pod.spec.scheduler_name not in scheduler.profiles
+            or pod.metadata.uid in self._pending
+        ):
+            return
+        try:
+            decision = _decide(scheduler, pod)
+        except BaseException as error:
+            raise_if_external(error)
+            found = PodComparison(pod.key, Verdict.ERROR, reason=error_text(error))
+        else:
+            if decision.outcome is not Outcome.SCHEDULED:
+                return
+            why = _refused_there(scheduler, decision)
+            found = PodComparison(
+                pod.key,
+                Verdict.PENDING_THERE,
+                ours=decision.node_name,
+                plugin=why.plugin,
+                reason=why.reason,
+            )
+        found = self._checked(scheduler, found)
+        if found.verdict is not Verdict.UNDECIDABLE or is_last:
+            self._pending.add(pod.metadata.uid)
+            self._take(found)
+
+    def _checked(self, scheduler: Scheduler, found: PodComparison) -> PodComparison:
+        """Return a comparison, marked as undecidable if one of the nodes has just changed."""
+        now, nodes = scheduler.clock.now(), scheduler.cache.nodes
+        rows = (nodes.row(name) for name in (found.theirs, found.ours) if name)
+        if found.verdict is Verdict.AGREED or all(
+            self._changes.is_settled(row, now) for row in rows
+        ):
+            return found
+        return replace(found, verdict=Verdict.UNDECIDABLE)
 
     def _take(self, found: PodComparison) -> None:
         self.report.add(found)
         if self._told is not None:
             self._told(found)
+
+
+def is_unschedulable(pod: Pod) -> bool:
+    """Return whether a pod has no node because its scheduler has found none."""
+    return not pod.spec.node_name and any(
+        condition.type == "PodScheduled" and condition.reason == "Unschedulable"
+        for condition in pod.status.conditions
+    )
+
+
+def _decide(scheduler: Scheduler, pod: Pod) -> Decision:
+    """Decide for a pending pod; without preemption, which gives no node at once."""
+    profiles, now = scheduler.profiles, scheduler.clock.now
+    gate = PreEnqueue(profiles, now).run(QueuedPodInfo(pod, now(), 0))
+    if gate is not None:
+        return Decision(pod, pod.spec.scheduler_name, Outcome.GATED, pre_enqueue=gate)
+    return drive(scheduler.cycle.run(pod, CycleState(), examine=True, post_filter=False))
+
+
+def _attributed(scheduler: Scheduler, found: PodComparison, ours: Decision) -> PodComparison:
+    """Attribute a difference to the plugin in which their rules differ from ours.
+
+    If their rules do not lead to their node, the comparison stays as it is.
+    """
+    pod = as_theirs(ours.pod)
+    if pod.spec.scheduler_name not in scheduler.profiles:
+        return found
+    theirs = _decide(scheduler, pod)
+    if not is_best(theirs, found.theirs):
+        return found
+    why = why_changed(theirs, ours, found.theirs, found.ours)
+    reason = f"{_THERE}: {why.reason}" if why.reason else ""
+    return replace(found, plugin=why.plugin or found.plugin, reason=reason)
+
+
+def _refused_there(scheduler: Scheduler, ours: Decision) -> Why:
+    """Return which plugin of theirs refuses the node that we would choose."""
+    pod = as_theirs(ours.pod)
+    if pod.spec.scheduler_name not in scheduler.profiles:
+        return Why()
+    theirs = _decide(scheduler, pod)
+    refusal = theirs.pre_filter
+    if refusal is None and theirs.statuses is not None:
+        refusal = theirs.statuses.get(ours.node_name)
+    if theirs.outcome is not Outcome.UNSCHEDULABLE or refusal is None:
+        return Why()
+    return Why(refusal.plugin, reason=f"{_THERE}: {refusal.message}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -9,7 +11,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from mooring.api import Pod
-from mooring.framework.decision import Decision, Outcome
+from mooring.cycle.scheduling_cycle import by_name
+from mooring.framework.decision import Decision
 from mooring.framework.pod_info import PodInfo
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
@@ -45,8 +48,11 @@ class ComparingScheduler(MemoryScheduler):
         decision = await super().schedule_one(pod, info)
         uid, target = pod.metadata.uid, decision.node_name
         origin = self.origins.get(uid, "")
-        if origin and target and origin != target:
-            self.reasons[uid] = why_elsewhere(decision, origin, target)
+        if origin and origin != target:
+            why = why_elsewhere(decision, origin, target)
+            # An attempt that tries only the nominated node has no reason; the one before has.
+            if why.plugin:
+                self.reasons[uid] = why
         drop_details(decision)
         return decision
 
@@ -65,7 +71,7 @@ class ComparingScheduler(MemoryScheduler):
 
 
 def why_elsewhere(decision: Decision, origin: str, target: str) -> Why:
-    """Return why a decision prefers `target` to `origin`."""
+    """Return why a decision prefers `target` to `origin`; without `target` why it refuses that."""
     refusal = _refusal(decision, origin)
     if refusal is not None:
         return Why(refusal.plugin, 0, refusal.message)
@@ -86,6 +92,27 @@ def why_changed(old: Decision, new: Decision, origin: str, target: str) -> Why:
     after = weighted_gains(new, origin, target)
     names = dict.fromkeys((*after, *before))
     return _largest({name: after.get(name, 0) - before.get(name, 0) for name in names})
+
+
+def reweighed(decision: Decision, weights: Mapping[str, int]) -> Decision:
+    """Return the decision that other weights lead to; plugins without a weight do not count.
+
+    What plugins say does not depend on the weights, so they are not asked again.
+    """
+    if decision.totals is None or decision.feasible is None:
+        return decision
+    found = copy.copy(decision)
+    found.scores = {
+        name: replace(scores, weight=weights[name])
+        for name, scores in decision.scores.items()
+        if name in weights
+    }
+    found.totals = np.zeros(len(decision.totals), dtype=np.int64)
+    for scores in found.scores.values():
+        found.totals += scores.normalized * scores.weight
+    best = np.flatnonzero(found.totals == found.totals.max())
+    found.node_name = decision.feasible.info(by_name(decision.feasible, best, 0)).name
+    return found
 
 
 def is_best(decision: Decision, name: str) -> bool:
@@ -116,11 +143,12 @@ def _largest(gains: dict[str, int]) -> Why:
 
 
 def _refusal(decision: Decision, name: str) -> Status | None:
-    statuses = decision.statuses
-    feasible = decision.feasible
-    if decision.outcome is not Outcome.SCHEDULED or statuses is None or feasible is None:
+    """Return the refusal of a node; None if it passes, does not exist or was not asked about."""
+    statuses, feasible = decision.statuses, decision.feasible
+    if statuses is None or feasible is None or feasible.row(name) < 0:
         return None
-    return statuses.get(name) if feasible.row(name) >= 0 else None
+    status = statuses.get(name)
+    return status if status is not None and status.plugin else None
 
 
 def _position(decision: Decision, name: str) -> int:

@@ -18,14 +18,16 @@ from mooring.config.load import LoadResult
 from mooring.cycle.scheduling_cycle import by_name
 from mooring.errors import ObjectError
 from mooring.explain.outcome_texts import message_of
-from mooring.framework.decision import Outcome
+from mooring.framework.decision import Decision, Outcome
 from mooring.framework.pod_info import PodInfo
+from mooring.framework.points import Point
 from mooring.offline.backlog import MAX_ATTEMPTS, Progress, schedule_all
 from mooring.offline.cluster_copy import ClusterCopy, with_weights
 from mooring.offline.comparing_scheduler import (
     ComparingScheduler,
     Why,
     is_best,
+    reweighed,
     why_changed,
 )
 from mooring.offline.consequences import (
@@ -76,9 +78,9 @@ def drain(
     def change(cluster: MemoryCluster) -> None:
         for node in nodes:
             cluster.add(cordoned(node))
-        for pod in list(cluster.pods):
-            if pod.spec.node_name in drained and may_move(pod):
-                _create_again(cluster, pod)
+        leaving = [pod for pod in cluster.pods if pod.spec.node_name in drained and may_move(pod)]
+        for pod in sorted(leaving, key=_template):
+            _create_again(cluster, pod)
 
     return _consequences(copy, change, progress)
 
@@ -114,7 +116,13 @@ def change_weights(
     A weight of 0 takes a plugin out. Without `profile`, the weights change in every profile that
     has the plugin. Raise ConfigError if no profile has a plugin of that name.
     """
-    return change_config(copy, with_weights(copy.config, weights, profile), progress)
+    config = with_weights(copy.config, weights, profile)
+    changed = {one.scheduler_name: dict(one.points[Point.SCORE]) for one in config.profiles}
+
+    def decide_again(pod: Pod, before: Decision) -> Decision:
+        return reweighed(before, changed[pod.spec.scheduler_name])
+
+    return _by_other_rules(copy, config, decide_again, progress)
 
 
 def change_config(
@@ -127,9 +135,18 @@ def change_config(
     new configuration; a pod that is on one of the best nodes keeps it. Such pods do not move in
     `after`: a scheduler does not move pods that run.
     """
-    found = _consequences(copy, None, progress, config)
-    moved, unplaced = _compare_placed(copy, config, progress)
-    return replace(found, moved=[*moved, *found.moved], unplaced=[*unplaced, *found.unplaced])
+    new = _make_scheduler(copy, config)
+
+    def decide_again(pod: Pod, before: Decision) -> Decision | None:
+        info = new.cluster.cache.pod(pod.metadata.uid)
+        if info is None or pod.spec.scheduler_name not in new.profiles:
+            return None
+        return new.decide_without(info)
+
+    try:
+        return _by_other_rules(copy, config, decide_again, progress)
+    finally:
+        asyncio.run(new.close())
 
 
 # The answers.
@@ -275,56 +292,62 @@ class _Settling:
         self.pods.update((pod.metadata.uid, pod) for pod in pods)
 
 
-# Pods that have a node, under another configuration.
+# Pods that have a node, by other rules.
+
+#: Decides for a pod that has a node by other rules, after the decision by the present ones; None if
+#: they do not serve the pod.
+_DecideAgain = Callable[[Pod, Decision], Decision | None]
 
 
-def _compare_placed(
-    copy: ClusterCopy, config: LoadResult, progress: Progress | None
-) -> tuple[list[MovedPod], list[UnplacedPod]]:
-    old, new = _make_scheduler(copy), _make_scheduler(copy, config)
+def _by_other_rules(
+    copy: ClusterCopy, config: LoadResult, decide_again: _DecideAgain, progress: Progress | None
+) -> Consequences:
+    pending = _consequences(copy, None, progress, config)
+    scheduler = _make_scheduler(copy)
     moved: list[MovedPod] = []
     unplaced: list[UnplacedPod] = []
     try:
-        # Identical pods in a row reuse the answers of their predecessor.
-        infos = sorted(old.cluster.cache.pods, key=_template)
+        infos = sorted(scheduler.cluster.cache.pods, key=lambda info: _template(info.pod))
         for number, info in enumerate(infos, 1):
-            pod, name = info.pod, info.pod.spec.scheduler_name
-            has_place = old.cluster.cache.nodes.row(pod.spec.node_name) >= 0
-            if has_place and may_move(pod) and name in old.profiles and name in new.profiles:
-                found = _compare(old, new, info.uid)
-                if isinstance(found, MovedPod):
-                    moved.append(found)
-                elif found is not None:
-                    unplaced.append(found)
+            found = _compare(scheduler, info, decide_again)
+            if isinstance(found, MovedPod):
+                moved.append(found)
+            elif found is not None:
+                unplaced.append(found)
             if progress is not None:
                 progress(number, len(infos) - number)
     finally:
-        for scheduler in (old, new):
-            asyncio.run(scheduler.close())
-    return moved, unplaced
+        asyncio.run(scheduler.close())
+    return replace(pending, moved=[*moved, *pending.moved], unplaced=[*unplaced, *pending.unplaced])
 
 
-def _template(info: PodInfo) -> tuple[str, str]:
-    metadata = info.pod.metadata
-    owner = next((one.uid for one in metadata.owner_references if one.controller), "")
-    return owner, info.pod.key
+def _template(pod: Pod) -> tuple[str, str]:
+    """Return what pods are sorted by: identical pods in a row reuse each other's answers."""
+    owners = pod.metadata.owner_references
+    return next((one.uid for one in owners if one.controller), ""), pod.key
 
 
 def _compare(
-    old: ComparingScheduler, new: ComparingScheduler, uid: str
+    scheduler: ComparingScheduler, info: PodInfo, decide_again: _DecideAgain
 ) -> MovedPod | UnplacedPod | None:
-    """Decide for a pod by two schedulers; None if it may stay, or has no place in either."""
-    here, there = old.cluster.cache.pod(uid), new.cluster.cache.pod(uid)
-    assert here is not None and there is not None
-    was = old.decide_without(here)
-    if was.outcome is not Outcome.SCHEDULED:
+    """Decide for a pod by both rules; None if it may stay, or has no place by the present ones."""
+    pod, current = info.pod, info.pod.spec.node_name
+    if (
+        not may_move(pod)
+        or pod.spec.scheduler_name not in scheduler.profiles
+        or scheduler.cluster.cache.nodes.row(current) < 0
+    ):
         return None
-    current = here.pod.spec.node_name
-    origin = current if is_best(was, current) else was.node_name
-    now = new.decide_without(there)
-    if now.outcome is not Outcome.SCHEDULED:
-        return UnplacedPod(here.pod.key, origin, now.message)
-    if is_best(now, origin):
+    before = scheduler.decide_without(info)
+    if before.outcome is not Outcome.SCHEDULED:
         return None
-    why = why_changed(was, now, origin, now.node_name)
-    return _moved(here.pod, origin, now.node_name, why)
+    after = decide_again(pod, before)
+    if after is None:
+        return None
+    origin = current if is_best(before, current) else before.node_name
+    if after.outcome is not Outcome.SCHEDULED:
+        return UnplacedPod(pod.key, origin, after.message)
+    if is_best(after, origin):
+        return None
+    why = why_changed(before, after, origin, after.node_name)
+    return _moved(pod, origin, after.node_name, why)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random as random_module
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any
 
 from mooring.api import Node, Pod
 from mooring.binding.broadcaster import EventBroadcaster
@@ -25,15 +26,24 @@ from mooring.scheduler.scheduler import GRACE, Scheduler
 from mooring.scheduler.taps import SchedulingTap
 
 
+class DiscardedEvents:
+    """The EventWriter of a scheduler that only reads: it writes nothing."""
+
+    def event(
+        self, regarding: Any, type: str, reason: str, action: str, note: str, related: Any = None
+    ) -> None:
+        """Do nothing."""
+
+
 class RunningScheduler:
     """A scheduler with what it needs to run. The caller owns the clients.
 
     The constructor creates and starts the plugins, and raises if that fails. `before_write` is
     called right before an extender is asked to bind; the clients check their own writes.
 
-    With `read_only` the scheduler only follows a cluster: work that plugins spawn is discarded,
-    extenders are not asked, and of the kinds that it reads only nodes and pods are indispensable.
-    The clients must refuse writes (`client.read_only`).
+    With `read_only` the scheduler only follows a cluster: work that plugins spawn and Events are
+    discarded, extenders are not asked, and of the kinds that it reads only nodes and pods are
+    indispensable. The clients must refuse writes (`client.read_only`).
     """
 
     def __init__(
@@ -81,7 +91,7 @@ class RunningScheduler:
             # Only decisions draw from this one, so that they can be made again.
             random=AttemptRandom(random.getrandbits(64)),
             metrics=metrics,
-            events_of=cache(self._broadcaster.recorder),
+            events_of=_discard_events if read_only else cache(self._broadcaster.recorder),
             extenders=self._extenders,
             max_in_unschedulable=max_in_unschedulable,
             read_only=read_only,
@@ -105,3 +115,7 @@ class RunningScheduler:
         await self._broadcaster.close()
         await self._extenders.close()
         await self._web.close()
+
+
+def _discard_events(profile: str) -> DiscardedEvents:
+    return DiscardedEvents()

@@ -13,21 +13,26 @@ import pytest
 
 from mooring import Plugin, Status
 from mooring.api import Node, Pod, decode_as
+from mooring.explain.journal import journal as journal_module
 from mooring.explain.journal.entries import (
     AttemptBegins,
     AttemptEnds,
     Bound,
     Change,
     CheckpointEnds,
+    ExtenderAnswer,
     Failed,
+    Fetched,
     GaveBack,
     Permitted,
     Reserved,
     SegmentHead,
 )
-from mooring.explain.journal.journal import ENDED, totals_digest
+from mooring.explain.journal.journal import ENDED, SchedulingJournal, totals_digest
 from mooring.explain.journal.segment_writer import SegmentWriter
 from mooring.explain.journal.segments import list_segments
+from mooring.framework.handle import HttpAnswer
+from mooring.testing import make_pod
 from tests.apiserver.api_server import ApiServer
 from tests.explain.journal.journals import JournaledCluster, journaled, node, pod, read
 from tests.support.virtual_loop import run_virtually
@@ -221,3 +226,70 @@ def test_the_digest_of_totals_depends_on_every_one() -> None:
     other = np.array([1, 2, 4], dtype=np.int64)
     strided = np.array([1, 0, 2, 0, 3, 0], dtype=np.int64)[::2]
     assert totals_digest(totals) == totals_digest(strided) != totals_digest(other)
+
+
+class Asks(Plugin):
+    """A plugin that reads a node from the server before it is bound to."""
+
+    async def pre_bind(self, state: Any, pod: Any, node_name: str) -> Status | None:
+        found: Node = await self.handle.client.get(Node, node_name)
+        return None if found.name == node_name else Status.unschedulable("another node")
+
+
+def test_what_plugins_are_answered_is_written(tmp_path: Path) -> None:
+    async def play(cluster: JournaledCluster) -> None:
+        await cluster.create(node("a"), pod("one"))
+        await cluster.schedule()
+        cluster.journal.fetched("GET http://example.com", HttpAnswer(200, b"load"), "")
+        cluster.journal.fetched("list nodes.v1.", (), "")
+        cluster.journal.fetched("get nodes.v1. b", None, "gone")
+
+    journaled(tmp_path, play, Asks)
+    got, *rest = read(tmp_path, Fetched)
+    assert got.request == "get nodes.v1. a"
+    assert decode_as(got.body, Node).metadata.name == "a"
+    assert [(entry.status, entry.body, entry.error) for entry in rest] == [
+        (200, "load", ""),
+        (0, "[]", ""),
+        (0, "", "gone"),
+    ]
+
+
+def test_the_answers_of_extenders_are_written(tmp_path: Path) -> None:
+    asker = make_pod("one")
+
+    async def play(cluster: JournaledCluster) -> None:
+        answers: dict[str, Any] = {
+            "filter": [("a",), {"b": "full"}, {}],
+            "prioritize": {"a": 7},
+            "preempt": {"a": [["u"], 2]},
+        }
+        for verb, answer in answers.items():
+            cluster.journal.extender_answered("http://e", verb, asker, answer, "")
+        cluster.journal.extender_answered("http://e", "filter", asker, None, "out of order")
+
+    journaled(tmp_path, play)
+    found = read(tmp_path, ExtenderAnswer)
+    assert {(entry.extender, entry.uid) for entry in found} == {("http://e", asker.uid)}
+    assert [(entry.verb, entry.answer, entry.error) for entry in found] == [
+        ("filter", [["a"], {"b": "full"}, {}], ""),
+        ("prioritize", {"a": 7}, ""),
+        ("preempt", {"a": [["u"], 2]}, ""),
+        ("filter", None, "out of order"),
+    ]
+
+
+def test_a_disk_that_does_not_keep_up_ends_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "MAX_WAITING", 10)
+
+    async def play(cluster: JournaledCluster) -> SchedulingJournal:
+        await cluster.create(*(node(f"node-{number}") for number in range(20)))
+        cluster.running.scheduler.inbox.drain()
+        return cluster.journal
+
+    journal = journaled(tmp_path, play)
+    assert journal.failure is not None
+    assert "does not keep up" in str(journal.failure)
+    assert journal.waiting == 0

@@ -73,6 +73,9 @@ ENDED = "The journal ends; scheduling goes on"
 _BLOCK = 2**18
 #: How many entries of a checkpoint are encoded between two looks at what waits.
 _SLICE = 500
+#: Of more bytes, `zlib.crc32` releases the interpreter's lock. A thread that has released it waits
+#: for up to 5 ms to get it back, once for each attempt.
+_CHUNK = 5 * 1024
 #: If more entries wait, the disk does not keep up.
 MAX_WAITING = 1_000_000
 _TOO_SLOW = OSError(errno.ETIMEDOUT, "the disk does not keep up with the changes")
@@ -433,7 +436,11 @@ def _attempt_end(item: _Decided) -> AttemptEnds:
 
 def totals_digest(totals: Ints) -> int:
     """Return the CRC-32 by which AttemptEnds compares totals."""
-    return zlib.crc32(np.ascontiguousarray(totals, dtype="<i8").data)
+    data = totals.astype("<i8", copy=False).tobytes()
+    checksum = 0
+    for begin in range(0, len(data), _CHUNK):
+        checksum = zlib.crc32(data[begin : begin + _CHUNK], checksum)
+    return checksum
 
 
 def _placement(attempt: SchedulingAttempt) -> tuple[str, str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from typing import Protocol
 
-#: Seconds between two writes. What is taken in is on the disk within a second.
-INTERVAL = 0.75
+#: Seconds between two writes: with the time that a write takes, less than a second is lost if the
+#: process is killed.
+INTERVAL = 0.5
 
 
 class PumpedJournal(Protocol):

@@ -7,6 +7,7 @@ which were on their way to a node are not recorded: these pods are filtered agai
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from mooring.explain.journal.entries import (
 )
 from mooring.insight.replay.engine import ReplayEngine
 from mooring.insight.replay.recorded_informers import recorded_object
+from mooring.queue.nominator import PodNominator
 
 _POD = msgspec.json.Decoder(Pod)
 
@@ -55,19 +57,32 @@ class RecordedCheckpoint:
             if name in nodes:
                 cache.add_node(nodes[name])
         cache.arrange_nodes(begins.zones)
+        self._store(engine, pods=False)
+        # The order of the pods on a node decides between victims that are alike.
         for placed in self._placements:
             pod = pods.get(placed.uid)
-            if placed.assumed == NOT_ASSUMED and pod is not None and pod.spec.node_name:
-                cache.add_pod(pod)
-        for kind, obj in self._objects:
-            engine.informers.named(kind).add(obj)
-        engine.scheduler.inbox.drain()
-        for placed in self._placements:
             if placed.assumed != NOT_ASSUMED:
-                self._assume(engine, placed, pods.get(placed.uid))
-        for uid, node_name in begins.nominations:
+                self._assume(engine, placed, pod)
+            elif pod is not None and pod.spec.node_name:
+                cache.add_pod(pod)
+        self._store(engine, pods=True)
+        self._nominate(engine.scheduler.nominator, pods)
+
+    def _store(self, engine: ReplayEngine, *, pods: bool) -> None:
+        """Put the pods, or all other objects, into the stores."""
+        for kind, obj in self._objects:
+            if (type(obj) is Pod) is pods:
+                engine.informers.named(kind).add(obj)
+        engine.scheduler.inbox.drain()
+
+    def _nominate(self, nominator: PodNominator, pods: Mapping[str, Pod]) -> None:
+        """Set the nominations; the statuses of pods may name others, which have ended."""
+        for node_name in list(nominator.nodes()):
+            for info in nominator.nominated_on(node_name):
+                nominator.delete(info.uid)
+        for uid, node_name in self.begins.nominations:
             if uid in pods:
-                engine.scheduler.nominator.add(pods[uid], node_name)
+                nominator.add(pods[uid], node_name)
 
     def _assume(self, engine: ReplayEngine, placed: CheckpointPlacement, pod: Pod | None) -> None:
         """Reserve a pod that was on its way to a node, and let it wait at Permit if it did."""

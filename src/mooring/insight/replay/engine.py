@@ -382,6 +382,7 @@ class ReplayEngine:
         failure = Failure(
             entry.message,
             rejected=entry.rejected,
+            no_fit=entry.rejected,
             unschedulable=entry.unschedulable,
             pending=entry.pending,
             nominated=entry.nominated,

@@ -212,12 +212,12 @@ class _Run:
                 self._take_change(entry)
             case AttemptEnds():
                 if self._own and entry.record.victims:
-                    self._report.recorded.preemptions += len(entry.record.victims)
-                    self._preempted.update(entry.record.victims)
+                    # A pod that is tried again names the victims that are still leaving.
+                    new = self._preempted.union(entry.record.victims)
+                    self._report.recorded.preemptions += len(new) - len(self._preempted)
+                    self._preempted = new
             case Bound():
-                times = self._report.recorded.pods.get(entry.uid)
-                if times is not None and times.bound is None:
-                    times.bound = entry.time
+                self._recorded_bind(entry.uid, entry.time)
             case _:
                 return
 
@@ -226,6 +226,11 @@ class _Run:
         await self._settle()
         self._report.end = self._clock.now()
         await self.scheduler.stop(0.0)
+
+    def _recorded_bind(self, uid: str, time: float) -> None:
+        times = self._report.recorded.pods.get(uid)
+        if times is not None and times.bound is None:
+            times.bound = time
 
     # Time.
 
@@ -331,6 +336,9 @@ class _Run:
             self._informers.apply(change, pod)
             return
         sides = self._report
+        if pod.spec.node_name:
+            # Another replica may have bound it.
+            self._recorded_bind(uid, change.time)
         if change.deleted:
             sides.recorded.pods[uid].departed = change.time
         if uid in self._client.deleted:

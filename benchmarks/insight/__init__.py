@@ -1,0 +1,1 @@
+"""What looking costs: records, journal, explanations and replay, each beside the same without."""

@@ -1,0 +1,103 @@
+"""`mooring explain POD --journal DIR`: an attempt that a journal holds, explained in full."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from mooring.api.timestamps import format_micro_time, format_time
+from mooring.cli.messages import terminal_width
+from mooring.explain.data import explanation_data
+from mooring.explain.tables import wrap
+from mooring.explain.text import explanation_text
+
+if TYPE_CHECKING:
+    from mooring.explain.attempt_record import AttemptRecord
+    from mooring.explain.examination import Examination
+    from mooring.explain.journal.entries import AttemptBegins, SegmentHead
+    from mooring.insight.replay.replaying import RunRules
+
+#: Version of the format of `-o json|yaml`.
+VERSION = 2
+#: What kubectl prints and takes before a pod's name.
+_WORDS = ("pod", "pods", "po")
+
+
+def explain_recorded(args: argparse.Namespace) -> int:
+    """Explain an attempt of `args.journal`; return the exit status."""
+    from mooring.insight.replay.journal_explanation import (
+        choose_attempt,
+        explain_attempt,
+        find_attempts,
+    )
+
+    name, namespace = args.pod, args.namespace
+    given, slash, rest = name.partition("/")
+    if slash:
+        name = rest
+        namespace = namespace if given in _WORDS else given
+    attempts = find_attempts(args.journal, name, namespace)
+    chosen = choose_attempt(attempts, args.attempt)
+    found, attempt, rules = explain_attempt(args.journal, chosen, lambda head: _rules(args, head))
+    record = None if attempt.ends is None else attempt.ends.record
+    if args.output == "text":
+        lines = _lines(found, chosen, record, rules, terminal_width(), args.nodes)
+        print("\n".join(lines))
+        return 0
+    data = {
+        "version": VERSION,
+        "rules": rules,
+        "time": format_micro_time(chosen.time),
+        "attempts": sorted({entry.attempt for entry in attempts}),
+        "recorded": None if record is None else _record_data(record),
+        **explanation_data([found]),
+    }
+    if args.output == "json":
+        print(json.dumps(data, indent=2, ensure_ascii=False))
+    else:
+        sys.stdout.write(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=2**31))
+    return 0
+
+
+def _rules(args: argparse.Namespace, head: SegmentHead) -> RunRules:
+    from mooring.insight.replay.replaying import RunRules
+    from mooring.insight.replay.rules import other_rules, recorded_rules
+
+    if args.config is None and not args.plugin:
+        return RunRules(recorded_rules(head, args.plugins))
+    return RunRules(other_rules(head, args.config, args.plugin, args.plugins))
+
+
+def _lines(
+    found: Examination,
+    chosen: AttemptBegins,
+    record: AttemptRecord | None,
+    rules: str,
+    width: int | None,
+    nodes: int | None,
+) -> list[str]:
+    lines = [
+        f"{chosen.namespace}/{chosen.name}, attempt {chosen.attempt} at "
+        f"{format_time(chosen.time)}, from the journal, by {rules}:"
+    ]
+    if record is not None and (
+        record.node != found.decision.node_name or record.message != found.decision.message
+    ):
+        was = record.node or record.message
+        lines += wrap(f"  the journal says otherwise: {was}", width, indent="    ")
+    return [*lines, "", *explanation_text([found], width, nodes=nodes)]
+
+
+def _record_data(record: AttemptRecord) -> dict[str, Any]:
+    return {
+        "outcome": record.outcome,
+        "node": record.node,
+        "message": record.message,
+        "refusingPlugins": list(record.refusing_plugins),
+        "nominatedNode": record.nominated_node,
+        "victims": list(record.victims),
+    }
