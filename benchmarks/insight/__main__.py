@@ -1,4 +1,7 @@
-"""Measure what records, journal, explanations and replay cost: `python -m benchmarks.insight`."""
+"""Measure what records, journal, explanations, replay and the page cost.
+
+Run `python -m benchmarks.insight`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks.insight import live, questions, replaying
+from benchmarks.insight import live, page, questions, replaying
 from benchmarks.insight.figures import Figure, heading
 from benchmarks.insight.loop import WAITING, loop_run
 from benchmarks.live.cluster import LiveCluster
@@ -18,7 +21,7 @@ from mooring.api import Pod
 from tests.support.control_plane import ControlPlane
 from tests.support.real_parts import locate
 
-_SECTIONS = ("loop", "replay", "live", "explain")
+_SECTIONS = ("loop", "replay", "live", "explain", "page")
 #: Examinations that are measured, and pairs of commands.
 _ROUNDS = 5
 
@@ -49,6 +52,8 @@ def main(argv: list[str] | None = None) -> int:
                 missed += asyncio.run(_live(plane, folder, chosen, args))
             finally:
                 plane.stop()
+    if "page" in chosen:
+        missed += _show(asyncio.run(page.page(args.nodes)))
     for line in missed:
         print(f"not reached: {line}")
     return 1 if missed else 0

@@ -89,7 +89,8 @@ async def test_the_page_goes_on_when_its_server_is_back(browser: Any, tmp_path: 
             # What was read again is followed again.
             await cluster.post(PODS, pod("more"))
             await tab.get_by_text("Pods placed").locator("..").get_by_text("2").wait_for()
-            await tab.get_by_role("radio", name="Table").check()
+            await tab.get_by_role("link", name="Decisions").click()
+            await tab.get_by_role("link", name="default/more").wait_for()
             await context.close()
 
 

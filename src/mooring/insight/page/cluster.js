@@ -84,6 +84,16 @@ class Cluster {
     this.tell();
   }
 
+  /** Read everything that can be followed: the server may be another one, or show another moment. */
+  async readAgain() {
+    try {
+      this.decisions = await get("/api/decisions");
+      await this.readNodes();
+    } catch (error) {
+      this.lose(error.message);
+    }
+  }
+
   /** Show another moment of the past. */
   async moveTo(time) {
     this.about = await post("/api/moment", { time });
@@ -96,14 +106,13 @@ class Cluster {
   take(message) {
     if (message.reset !== undefined) {
       this.newestGeneration = message.reset;
-      this.readNodes().catch((error) => this.lose(error.message));
+      this.readAgain();
     }
     if (message.nodes) this.takeRows(message.nodes);
     if (message.decisions) {
       const last = this.decisions.length ? this.decisions[this.decisions.length - 1].sequence : 0;
-      const isOther = message.decisions[0].sequence <= last - MOST_DECISIONS;
-      const fresh = message.decisions.filter((one) => isOther || one.sequence > last);
-      this.decisions = [...(isOther ? [] : this.decisions), ...fresh].slice(-MOST_DECISIONS);
+      const fresh = message.decisions.filter((one) => one.sequence > last);
+      this.decisions = [...this.decisions, ...fresh].slice(-MOST_DECISIONS);
     }
     if (message.summary) this.summary = message.summary;
     this.tell();

@@ -1,18 +1,21 @@
 // The stream of decisions, the newest first.
 import { Component, html } from "./html.js";
 import { NodeLink, PodLink } from "./links.js";
+import { Paging } from "./paging.js";
 import { clock, count } from "./format.js";
 
-const MOST_SHOWN = 50;
+// In a busy cluster every row is new several times a second.
+const PAGE = 30;
 const TONES = { bound: "good", unschedulable: "warn", gated: "quiet", error: "bad" };
 
 export class DecisionsView extends Component {
-  state = { held: null, filter: "" };
+  state = { held: null, filter: "", offset: 0 };
 
-  render({ cluster }, { held, filter }) {
+  render({ cluster }, { held, filter, offset }) {
     const all = held || cluster.decisions;
     const wanted = all.filter((one) => `${one.namespace}/${one.name} ${one.node}`.includes(filter));
-    const shown = wanted.slice(-MOST_SHOWN).reverse();
+    const start = offset < wanted.length ? offset : 0;
+    const shown = wanted.slice(Math.max(0, wanted.length - start - PAGE), wanted.length - start).reverse();
     const toggle = () => this.setState({ held: held ? null : cluster.decisions });
     return html`<section aria-labelledby="decisions-title">
       <h1 id="decisions-title">Decisions</h1>
@@ -23,7 +26,7 @@ export class DecisionsView extends Component {
             type="search"
             placeholder="part of a pod's or a node's name"
             value=${filter}
-            onInput=${(event) => this.setState({ filter: event.target.value })}
+            onInput=${(event) => this.setState({ filter: event.target.value, offset: 0 })}
           />
         </label>
         <button type="button" aria-pressed=${String(Boolean(held))} onClick=${toggle}>
@@ -55,7 +58,8 @@ export class DecisionsView extends Component {
             )}
           </tbody>
         </table>
-      </div>`}
+      </div>
+      <${Paging} offset=${start} size=${PAGE} total=${wanted.length} what="decision" onMove=${(to) => this.setState({ offset: to })} />`}
     </section>`;
   }
 }
