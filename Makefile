@@ -25,7 +25,7 @@ API       ?= real
 API_local := export KUBE_APISERVER=$(abspath tests/support)/local-kube-apiserver ETCD=$(abspath tests/support)/local-etcd;
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up test coverage soak gangs frozen-leader mutants testenv helm older-kubectl testenv-env behave groups kubectl-judge recorder follow lint format bench bench-live bench-local image docs clean
+.PHONY: help venv up test coverage soak gangs frozen-leader mutants testenv helm older-kubectl testenv-env behave groups kubectl-judge recorder follow lint format bench bench-live bench-local bench-insight image docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -155,6 +155,10 @@ bench-live: venv ## run Mooring and kube-scheduler in turn on one API server
 bench-local: venv ## measure the local cluster beside a real API server, and under load
 	@$(TESTENV)
 	$(BIN)/python -m benchmarks.local $(ARGS)
+
+bench-insight: venv ## measure what records, journal, explanations and replay cost
+	@$(TESTENV)
+	$(BIN)/python -m benchmarks.insight $(ARGS)
 
 # Docker builds the same file; BASE=debian makes the base image from Debian's packages.
 BASE ?= pull

@@ -23,7 +23,7 @@ from mooring.explain.journal.reading import read_journal
 from mooring.framework.decision import Outcome
 from mooring.informers.store import Store
 from mooring.insight.replay.checkpoint import RecordedCheckpoint
-from mooring.insight.replay.engine import UID, ReplayEngine
+from mooring.insight.replay.engine import ReplayEngine
 from mooring.insight.replay.journal_span import journal_end
 from mooring.insight.replay.recorded_informers import recorded_object
 from mooring.insight.replay.recorded_steps import (
@@ -141,8 +141,7 @@ class _Building:
             case RecordedAttempt():
                 self._add(step.ends)
             case Reserved():
-                pods: Iterable[Pod] = engine.pods.by_index(UID, step.uid)
-                engine.reserve(step.time, step.uid, step.node, next(iter(pods), None))
+                engine.reserve(step.time, step.uid, step.node)
             case GaveBack():
                 engine.give_back(step)
             case Nominated():
