@@ -72,7 +72,6 @@ _WITHOUT_EFFECT = (
     "DRADerivedAttributes",
     "DRADeviceCompatibilityGroups",
     "DRANodeAllocatableResources",
-    "InPlacePodVerticalScalingSchedulerPreemption",
 )
 #: Seconds that binding cycles in progress have to end when the scheduler stops.
 GRACE = 5.0
@@ -184,6 +183,7 @@ class Scheduler:
             pods=self._pods,
             clock=clock,
             metrics=metrics,
+            resizes=features.enabled("InPlacePodVerticalScalingSchedulerPreemption"),
         )
         for gate in _WITHOUT_EFFECT:
             if features.enabled(gate):
