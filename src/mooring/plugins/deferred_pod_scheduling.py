@@ -4,6 +4,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+
 from mooring.api import Node, Pod
 from mooring.api.pod_requests import is_resize_deferred
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
@@ -12,6 +16,7 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
+from mooring.typing import Mask
 
 OTHER_NODE = Status.unresolvable("pod assigned to different node")
 DISABLED = Status.unresolvable("node had resize preemption disabled")
@@ -44,6 +49,22 @@ class DeferredPodScheduling(Plugin):
         if pod.spec.node_name and pod.spec.node_name != node.name:
             return OTHER_NODE
         return None if _allows(node.node) else DISABLED
+
+    def filter_nodes(
+        self, state: CycleState, pod: Pod, nodes: Nodes
+    ) -> Iterator[tuple[Status, Mask]]:
+        """Refuse nodes as `filter` does."""
+        if not self._concerns(pod):
+            return
+        other = np.zeros(len(nodes), dtype=np.bool_)
+        if pod.spec.node_name:
+            other = np.array([name != pod.spec.node_name for name in nodes.names], dtype=np.bool_)
+            yield OTHER_NODE, other
+        # Only the pod's own node is left.
+        disabled = np.zeros(len(nodes), dtype=np.bool_)
+        for position in np.flatnonzero(~other).tolist():
+            disabled[position] = not _allows(nodes.info(position).node)
+        yield DISABLED, disabled
 
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Refuse a pod whose resize fits: it is the kubelet that carries it out."""
