@@ -22,6 +22,7 @@ POINTS = {
     "TaintToleration": "preFilter filter preScore score",
     "NodeAffinity": "preFilter filter preScore score",
     "NodePorts": "preFilter filter",
+    "DeferredPodScheduling": "preFilter filter permit",
     "NodeResourcesFit": "preFilter filter preScore score placementScore",
     "VolumeRestrictions": "preFilter filter",
     "NodeVolumeLimits": "preFilter filter",

@@ -46,6 +46,13 @@ def test_gates_add_plugins_at_the_end() -> None:
     assert names(GenericWorkload=True) == [*found, "GangScheduling"]
 
 
+def test_resizes_are_judged_before_resources() -> None:
+    found = names(InPlacePodVerticalScalingSchedulerPreemption=True)
+    place = found.index("NodeResourcesFit")
+    assert found[place - 1] == "DeferredPodScheduling"
+    assert sorted(found) == sorted([*names(), "DeferredPodScheduling"])
+
+
 def test_1_36_has_its_own_order_and_gate() -> None:
     assert names()[2:4] == ["NodeName", "NodeUnschedulable"]
     found = names_in_1_36()

@@ -63,3 +63,20 @@ def test_feature_gates_are_those_of_the_reference(helps: tuple[str, str]) -> Non
     reference, ours = (set(GATE.findall(text)) for text in helps)
     assert len(reference) > 100
     assert ours == reference
+
+
+@pytest.mark.parametrize(
+    "gates",
+    [
+        pytest.param("CompositePodGroup=true", id="two gates are missing"),
+        pytest.param("CompositePodGroup=true,GenericWorkload=true", id="one gate is missing"),
+        pytest.param("DRAWorkloadResourceClaims=true", id="claims without groups"),
+        pytest.param("GangScheduling=true", id="a gate that is gone"),
+        pytest.param("NodeDeclaredFeatures=false", id="a gate that is locked"),
+    ],
+)
+def test_a_gate_that_cannot_be_set_stops_both(sides: tuple[Side, Side], gates: str) -> None:
+    theirs, ours = (side.run(f"--feature-gates={gates}") for side in sides)
+    assert (theirs.returncode, ours.returncode) == (1, 1)
+    said = [re.findall(r'err="(.*)"', one.stderr)[-1] for one in (theirs, ours)]
+    assert said[1] == said[0]

@@ -35,6 +35,7 @@ NON_ZERO_DEFAULTS: dict[str, int] = {
 
 POD_RESIZE_PENDING = "PodResizePending"
 RESIZE_INFEASIBLE = "Infeasible"
+RESIZE_DEFERRED = "Deferred"
 
 _Nanos = dict[str, int]
 
@@ -83,10 +84,19 @@ def has_pod_level_requests(pod: Pod) -> bool:
 
 def is_resize_infeasible(pod: Pod) -> bool:
     """Return whether the kubelet has reported that a resize is infeasible."""
+    return _resize_reason(pod) == RESIZE_INFEASIBLE
+
+
+def is_resize_deferred(pod: Pod) -> bool:
+    """Return whether the kubelet has put off a resize because the node has no room for it."""
+    return _resize_reason(pod) == RESIZE_DEFERRED
+
+
+def _resize_reason(pod: Pod) -> str:
     for condition in pod.status.conditions:
         if condition.type == POD_RESIZE_PENDING:
-            return condition.reason == RESIZE_INFEASIBLE
-    return False
+            return condition.reason
+    return ""
 
 
 def _nanos(resources: ResourceList) -> _Nanos:

@@ -71,6 +71,8 @@ def default_plugins(gates: FeatureGates) -> tuple[tuple[str, int | None], ...]:
     plugins = dict(_DEFAULT_PLUGINS)
     if not gates.release.node_name_first:
         plugins = _before(plugins, "NodeUnschedulable", "NodeName")
+    if gates.enabled("InPlacePodVerticalScalingSchedulerPreemption"):
+        plugins = _before(plugins, "DeferredPodScheduling", "NodeResourcesFit")
     if not gates.enabled("DynamicResourceAllocation"):
         del plugins["DynamicResources"]
     if gates.enabled("NodeDeclaredFeatures"):
@@ -83,7 +85,7 @@ def default_plugins(gates: FeatureGates) -> tuple[tuple[str, int | None], ...]:
 
 
 def _before(plugins: Mapping[str, int | None], name: str, other: str) -> dict[str, int | None]:
-    """Return plugins with one moved before another."""
+    """Return plugins with one added or moved before another."""
     found: dict[str, int | None] = {}
     for one, weight in plugins.items():
         if one == other:

@@ -10,6 +10,7 @@ from collections.abc import Sequence, Set
 import msgspec
 
 from mooring.api import Pod
+from mooring.api.pod_requests import is_resize_deferred
 from mooring.cycle.profile import Profile, Step
 from mooring.cycle.timing import PRE_FILTER
 from mooring.framework.contract_errors import fault, wrong_type
@@ -23,6 +24,24 @@ from mooring.framework.status import Code, Status
 _EMPTY_OF_ONE = "node(s) didn't satisfy plugin {}"
 _EMPTY_TOGETHER = "node(s) didn't satisfy plugin(s) [{}] simultaneously"
 _OUTSIDE = "node(s) didn't satisfy plugin(s) [{}]"
+#: Plugins with nothing to say about a pod that is on its node already. In kube-scheduler each of
+#: them skips such a pod itself.
+_NOT_FOR_RESIZES = frozenset(
+    (
+        "NodeUnschedulable",
+        "TaintToleration",
+        "NodeAffinity",
+        "NodePorts",
+        "VolumeRestrictions",
+        "NodeVolumeLimits",
+        "VolumeBinding",
+        "VolumeZone",
+        "PodTopologySpread",
+        "InterPodAffinity",
+        "DynamicResources",
+        "NodeDeclaredFeatures",
+    )
+)
 _ANSWERS = "a set of node names, a Status or None"
 
 
@@ -55,9 +74,13 @@ def _run_pre_filter(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes)
     result = PreFilterResult()
     skipped: list[str] = []
     name = ""
+    resizes = bool(pod.spec.node_name) and _is_resized(profile, pod)
     try:
         for step in profile.pre_filter:
             name = step.name
+            if resizes and name in _NOT_FOR_RESIZES:
+                skipped.append(name)
+                continue
             answer = step.call(state, pod, nodes)
             if answer is None:
                 step.evaluations.value += 1
@@ -94,6 +117,13 @@ def _run_pre_filter(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes)
     finally:
         state.skip_filter_plugins = frozenset(skipped)
     return result
+
+
+def _is_resized(profile: Profile, pod: Pod) -> bool:
+    """Return whether a pod is on its node already, and waits for room for its resize."""
+    features = profile.handle.features
+    gate = features.enabled("InPlacePodVerticalScalingSchedulerPreemption")
+    return gate and is_resize_deferred(pod)
 
 
 def _failed(name: str, status: Status) -> Status:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mooring.framework.plugin import Plugin
 from mooring.plugins.default_binder import DefaultBinder
+from mooring.plugins.deferred_pod_scheduling import DeferredPodScheduling
 from mooring.plugins.dynamic_resources import DynamicResources
 from mooring.plugins.gang_scheduling import GangScheduling
 from mooring.plugins.image_locality import ImageLocality
@@ -37,6 +38,7 @@ BUILT_INS: tuple[type[Plugin], ...] = (
     TaintToleration,
     NodeAffinity,
     NodePorts,
+    DeferredPodScheduling,
     Fit,
     VolumeRestrictions,
     NodeVolumeLimits,

@@ -63,10 +63,11 @@ class Changes:
 
         `is_target` is for the queue, which asks about the effect on the pod itself.
         """
-        if new.spec.node_name:
-            resource = EventResource.ASSIGNED_POD
-        elif is_target:
+        if is_target:
+            # One with a node waits for its resize.
             resource = EventResource.TARGET_POD
+        elif new.spec.node_name:
+            resource = EventResource.ASSIGNED_POD
         else:
             resource = EventResource.UNSCHEDULED_POD
         actions = list(self._pod_actions(old, new)) or [ActionType.UPDATE]

@@ -28,6 +28,7 @@ from itertools import count
 from typing import Any
 
 from mooring.api import AnyPodGroup, Pod
+from mooring.api.pod_requests import is_resize_deferred
 from mooring.framework.cluster_events import ClusterEvent
 from mooring.framework.features import FeatureGates
 from mooring.framework.pod_groups import PodGroups
@@ -78,10 +79,10 @@ class SchedulingQueue:
     ) -> None:
         """Make an empty queue; without `pod_groups`, pods of groups are queued one by one."""
         features = features or FeatureGates()
-        now = clock.now
-        self._now = now
+        self._now = now = clock.now
         self._nominator = nominator
         self._pop_from_backoff = features.enabled("SchedulerPopFromBackoffQ")
+        self._resizes = features.enabled("InPlacePodVerticalScalingSchedulerPreemption")
         self._changes = event_types.Changes(features)
         release = features.release
         self._nominates_gated_pods = release.nominates_gated_pods
@@ -186,12 +187,11 @@ class SchedulingQueue:
         """Remove a pod that was deleted or bound. A pod in flight still needs a call of `done`."""
         if self._nominator is not None:
             self._nominator.delete(pod.metadata.uid)
-        if (groups := self._groups_of(pod)) is not None:
-            self._forget_member(groups, pod)
-            return
         info = self._places.get(pod.key)
         if info is not None and info.uid == pod.metadata.uid:
             self._forget(pod.key)
+        elif (groups := self._groups_of(pod)) is not None:
+            self._forget_member(groups, pod)
 
     # ---- changes of pod groups
 
@@ -441,8 +441,10 @@ class SchedulingQueue:
     # ---- pods of groups
 
     def _groups_of(self, pod: Pod) -> PodGroupQueue | None:
-        """Return the queue of pod groups if a pod belongs there."""
-        return None if pod.spec.scheduling_group is None else self._groups
+        """Return the queue of pod groups if a pod belongs there; one to be resized does not."""
+        if pod.spec.scheduling_group is None or (self._resizes and is_resize_deferred(pod)):
+            return None
+        return self._groups
 
     def _forget_member(self, groups: PodGroupQueue, pod: Pod) -> None:
         member = groups.delete(pod)
@@ -532,17 +534,15 @@ class SchedulingQueue:
                 return
 
     def _requeue(self, info: QueuedPodInfo, strategy: QueueingStrategy, label: str) -> Place:
+        backs_off = self._places.backoff.is_waiting(info, self._now())
         if strategy is QueueingStrategy.SKIP:
             self._places.put(info, Place.UNSCHEDULABLE, label)
-        elif strategy is QueueingStrategy.AFTER_BACKOFF and self._is_backing_off(info):
+        elif strategy is QueueingStrategy.AFTER_BACKOFF and backs_off:
             self._move_to_backoff(info, label)
         else:
             self._move_to_active(info, label)
         assert info.place is not None
         return info.place
-
-    def _is_backing_off(self, info: QueuedPodInfo) -> bool:
-        return self._places.backoff.is_waiting(info, self._now())
 
     def _enter(self, info: QueuedPodInfo, label: str) -> None:
         """Queue a pod that was not in the queue."""

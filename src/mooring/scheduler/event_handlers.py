@@ -27,6 +27,7 @@ from mooring.api import (
     VolumeAttachment,
     WorkloadPodGroup,
 )
+from mooring.api.pod_requests import is_resize_deferred
 from mooring.binding.binding_pods import BindingPods
 from mooring.cache.cache import Cache
 from mooring.cycle.profile import Profile
@@ -71,6 +72,8 @@ _OTHERS = frozenset(
 )
 
 
+_RESIZE_BEGINS = "Assigned pod transitioned to deferred resize, adding to scheduling queue"
+_RESIZE_ENDS = "Assigned pod is no longer deferred, removing from scheduling queue"
 #: The events of groups, by the word for the kind and the action.
 _GROUP_EVENTS: Mapping[tuple[str, ActionType], ClusterEvent] = {
     (kind.entity_type, action): ClusterEvent(resource, action)
@@ -159,6 +162,7 @@ class ClusterEvents:
         self._on_the_way = on_the_way
         self._inbox = inbox
         self._changes = event_types.Changes(features)
+        self._resizes = features.enabled("InPlacePodVerticalScalingSchedulerPreemption")
         self._clock = clock
         self._metrics = metrics
 
@@ -312,6 +316,8 @@ class ClusterEvents:
 
     def _pod_added(self, pod: Pod) -> None:
         if pod.spec.node_name:
+            if self._waits_for_resize(pod):
+                self._queue.add(pod)
             self._assigned_pod_added(pod)
         elif self._is_ours(pod):
             start = self._clock.now()
@@ -327,6 +333,7 @@ class ClusterEvents:
             self._pod_deleted(old)
             self._pod_added(new)
         elif old.spec.node_name:
+            self._resize_updated(old, new)
             self._assigned_pod_updated(old, new)
         elif new.spec.node_name:
             if self._taps is not None:
@@ -338,6 +345,21 @@ class ClusterEvents:
                 self._drop(old)
         elif self._is_ours(old):
             self._pending_pod_updated(old, new)
+
+    def _waits_for_resize(self, pod: Pod) -> bool:
+        return self._resizes and self._is_ours(pod) and is_resize_deferred(pod)
+
+    def _resize_updated(self, old: Pod, new: Pod) -> None:
+        """Queue a pod on a node while its resize is deferred."""
+        if self._waits_for_resize(new):
+            if self._waits_for_resize(old):
+                self._queue.update(old, new)
+            else:
+                vlog(log, 3, _RESIZE_BEGINS, pod=new)
+                self._queue.add(new)
+        elif self._waits_for_resize(old):
+            vlog(log, 3, _RESIZE_ENDS, pod=new)
+            self._queue.delete(old)
 
     def _pod_deleted(self, pod: Pod) -> None:
         if pod.spec.node_name:

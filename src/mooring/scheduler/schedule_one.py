@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import msgspec
 
 from mooring.api import Condition, Pod
+from mooring.api.pod_requests import is_resize_deferred
 from mooring.binding.binding_cycle import AssumedPod, BindingCycles, log_traceback
 from mooring.binding.binding_pods import BindingPods, PermitWait
 from mooring.binding.binding_points import run_permit, run_reserve, run_unreserve
@@ -140,7 +141,10 @@ class SchedulingAttempts:
         clock: Clock,
         metrics: Metrics,
         taps: Taps | None = None,
+        resizes: bool = False,
     ) -> None:
+        """Prepare attempts; with `resizes`, pods whose resize is deferred may be tried too."""
+        self._resizes = resizes
         self.queue = queue
         self.taps = taps
         self._profiles = profiles
@@ -171,6 +175,9 @@ class SchedulingAttempts:
         state = CycleState()
         state.record_plugin_metrics = timed
         start = self._clock.now()
+        if self._resizes and is_resize_deferred(pod):
+            await self._try_resize(info, profile, state, start)
+            return None
         decision = await self.decide(info, state, start)
         if decision.outcome is not Outcome.SCHEDULED:
             self.fail(info, Failure.of(decision), start)
@@ -179,6 +186,34 @@ class SchedulingAttempts:
         if self.reserve(attempt, decision) is None and self.permit(attempt) is None:
             return attempt
         return None
+
+    async def _try_resize(
+        self, info: QueuedPodInfo, profile: Profile, state: CycleState, start: float
+    ) -> None:
+        """Find out whether a pod fits on its own node at its new size; if not, it may preempt.
+
+        The pod is counted off its node meanwhile: the node counts the new size already.
+        """
+        # kube-scheduler's NodeResourcesFit compares with what the node counts for the pod.
+        here = self._cache.pod(info.uid)
+        if here is None:
+            self.queue.done(info.uid)
+            return
+        self._cache.lift_pod(here)
+        try:
+            decision = await self.decide(info, state, start)
+        finally:
+            self._cache.lower_pod(here)
+        failure = Failure.of(decision)
+        if decision.outcome is Outcome.SCHEDULED:
+            _, status = run_permit(profile, state, info.pod, decision.node_name)
+            if status is None or not status.is_rejected:
+                self.queue.done(info.uid)
+                return
+            failure = Failure.on_node(status)
+            # Another pod that grows on the node may take the room.
+            failure.unschedulable = (*failure.unschedulable, "NodeResourcesFit")
+        self.fail(info, failure, start)
 
     def skip(self, info: QueuedPodInfo) -> bool:
         """Return whether a popped pod needs no attempt, which then has ended."""
@@ -380,7 +415,8 @@ class SchedulingAttempts:
         self._metrics.observe_attempt(result, profile, self._clock.now() - start)
         _log_failure(pod, failure)
         current = self._requeue(info, failure)
-        if current is None:
+        if current is None or self._is_on_node(current):
+            # A pod that waits for its resize has its node, and is told nothing.
             return
         if failure.nominated == "":
             self._nominator.delete(info.uid)
@@ -394,6 +430,10 @@ class SchedulingAttempts:
         condition = Condition(type=POD_SCHEDULED, status="False", reason=reason, message=text)
         self._status_writer.write(current, StatusChange(condition, failure.nominated))
 
+    def _is_on_node(self, pod: Pod) -> bool:
+        """Return whether a pod waits for its resize on the node that it has."""
+        return self._resizes and bool(pod.spec.node_name) and is_resize_deferred(pod)
+
     def _requeue(self, info: QueuedPodInfo, failure: Failure) -> Pod | None:
         """Put a pod back into the queue and return its latest version; None if it was recreated."""
         pod, meta = info.pod, info.pod.metadata
@@ -404,7 +444,7 @@ class SchedulingAttempts:
             return None
         if current is None:
             log.info("Pod doesn't exist in informer cache", extra={"kv": {"pod": pod}})
-        elif current.spec.node_name:
+        elif current.spec.node_name and not self._is_on_node(current):
             log.info(
                 "Pod has been assigned to node. Abort adding it back to queue.",
                 extra={"kv": {"pod": pod, "node": current.spec.node_name}},

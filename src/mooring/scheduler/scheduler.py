@@ -74,7 +74,6 @@ _WITHOUT_EFFECT = (
     "DRADerivedAttributes",
     "DRADeviceCompatibilityGroups",
     "DRANodeAllocatableResources",
-    "InPlacePodVerticalScalingSchedulerPreemption",
 )
 #: Seconds that binding cycles in progress have to end when the scheduler stops.
 GRACE = 5.0
@@ -204,6 +203,7 @@ class Scheduler:
             clock=clock,
             metrics=metrics,
             taps=self._taps,
+            resizes=features.enabled("InPlacePodVerticalScalingSchedulerPreemption"),
         )
         for gate in _WITHOUT_EFFECT:
             if features.enabled(gate):

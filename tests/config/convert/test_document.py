@@ -17,6 +17,7 @@ from mooring.config.convert.removed import ALL_REMOVED
 from mooring.config.convert.schema import args_version, fields_of, root_of
 from mooring.config.convert.schema_table import TABLE
 from mooring.errors import ConfigError, ConfigErrors
+from mooring.framework.releases import V1_36, V1_37, Release
 
 GROUP = "kubescheduler.config.k8s.io"
 
@@ -273,3 +274,17 @@ def test_any_text_is_a_configuration_or_an_error(text: str, version: str) -> Non
         load_config_text(f"apiVersion: {api_version}\nkind: {kind}\n{text}")
     except ConfigError as error:
         assert str(error)
+
+
+@pytest.mark.parametrize(
+    ("release", "first"),
+    [
+        pytest.param(V1_36, ["NodeUnschedulable", "NodeName"], id="1.36"),
+        pytest.param(V1_37, ["NodeName", "NodeUnschedulable"], id="1.37"),
+    ],
+)
+def test_the_order_of_plugins_is_that_of_the_release(release: Release, first: list[str]) -> None:
+    again = {"enabled": [{"name": "NodePorts"}], "disabled": [{"name": "NodePorts"}]}
+    doc = older("v1beta2", profiles=[{"plugins": {"filter": again}}])
+    written = convert(doc, release=release).doc_v1["profiles"][0]["plugins"]["filter"]
+    assert [one["name"] for one in written["enabled"]][:2] == first

@@ -18,6 +18,7 @@ from mooring.api import (
     ResourceSlice,
     WorkloadPodGroup,
 )
+from mooring.api.pod_requests import is_resize_deferred
 from mooring.api.resource import CLAIM_FINALIZER
 from mooring.errors import ObjectError
 from mooring.framework.cluster_events import ClusterEvent
@@ -278,6 +279,9 @@ class DynamicResources(Plugin):
         earlier plugin refused the pod in PreFilter, there is no state to read and the answer is the
         error "not found", as in kube-scheduler.
         """
+        if pod.spec.node_name and is_resize_deferred(pod):
+            # PreFilter has not run for a pod that is on its node already.
+            return NOTHING_FREED
         try:
             kept: PodResourceClaims = state.read(self.name)
         except StateNotFoundError as error:

@@ -19,7 +19,7 @@ from mooring.api import (
     is_extended_resource,
     is_scalar_resource,
 )
-from mooring.api.pod_requests import PODS, RequestOptions, pod_requests
+from mooring.api.pod_requests import PODS, RequestOptions, is_resize_deferred, pod_requests
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.diagnosis import Shortfall
 from mooring.framework.handle import Handle
@@ -113,6 +113,7 @@ class Fit(Plugin):
         self._strategy = make_strategy(self.args.scoring_strategy)
         self._backed_enabled = gates.enabled("DRAExtendedResource")
         self._backed = backed_resources(handle)
+        self._resizes = gates.enabled("InPlacePodVerticalScalingSchedulerPreemption")
         self._resized = RequestOptions(
             use_status_resources=gates.enabled("InPlacePodVerticalScaling"),
             in_place_pod_level_resources=gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
@@ -237,6 +238,12 @@ class Fit(Plugin):
                 self._after_node_change,
             ),
         ]
+        if self._resizes:
+            resource = ActionType.UPDATE_POD_SCALE_UP
+            events += [
+                ClusterEvent(EventResource.ASSIGNED_POD, resource, _after_scale_up),
+                ClusterEvent(EventResource.TARGET_POD, resource, _after_scale_up),
+            ]
         if self._backed_enabled:
             events.append(
                 ClusterEvent(
@@ -247,7 +254,13 @@ class Fit(Plugin):
             )
         return events
 
+    def _is_elsewhere(self, pod: Pod, node_name: str) -> bool:
+        """Return whether a change on a node is none on the one where a pod waits for its resize."""
+        return self._resizes and is_resize_deferred(pod) and pod.spec.node_name != node_name
+
     def _after_pod_event(self, pod: Pod, old: Pod, new: Pod | None) -> QueueingHint:
+        if self._is_elsewhere(pod, (new or old).spec.node_name):
+            return QueueingHint.SKIP
         if new is None:
             placed = old.spec.node_name or old.status.nominated_node_name
             return QueueingHint.QUEUE if placed else QueueingHint.SKIP
@@ -258,6 +271,8 @@ class Fit(Plugin):
         return QueueingHint.SKIP
 
     def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> QueueingHint:
+        if self._is_elsewhere(pod, new.metadata.name):
+            return QueueingHint.SKIP
         demands = demands_of(self._requests.for_filter(pod), self._backed)
         offered = node_allocatable(new)
         if offered.get(PODS, 0) < 1 or any(
@@ -283,6 +298,12 @@ class Fit(Plugin):
             return None
         scored = self._requests.for_fit_score(pod)
         return frozenset(requests.items()), frozenset(scored.items())
+
+
+def _after_scale_up(pod: Pod, old: Pod, new: Pod) -> QueueingHint:
+    """Queue a pod that waits for its resize if it, or a pod beside it, has grown."""
+    concerns = is_resize_deferred(pod) and pod.spec.node_name == new.spec.node_name
+    return QueueingHint.QUEUE if concerns else QueueingHint.SKIP
 
 
 def _refusals(nodes: Nodes, demands: Iterable[Demand]) -> Iterator[tuple[Status, Mask]]:
