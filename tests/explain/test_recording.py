@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from mooring.explain.recording import record_of
+from mooring.explain.recording import points_of, record_of
 from mooring.framework.decision import Decision, Outcome, PostFilterResult
 from mooring.framework.status import Status
+from mooring.offline.driving import drive
 from mooring.queue.queued_pod_info import QueuedPodInfo
-from mooring.testing import make_pod
+from mooring.testing import make_node, make_pod
+from tests.explain.runs import make_scheduler
 
 
 def test_a_record_has_what_the_decision_says() -> None:
@@ -40,3 +42,17 @@ def test_a_pod_that_was_placed_has_no_refusals() -> None:
     record = record_of(QueuedPodInfo(pod, 1.0, 1), decision, 1.0, seed=0, sampling_start=0)
     assert (record.outcome, record.node) == ("scheduled", "n")
     assert (record.refusing_plugins, record.victims, record.nominated_node) == ((), (), "")
+
+
+def test_the_points_of_a_node() -> None:
+    nodes = [make_node("big", cpu="64"), make_node("small", cpu="2"), make_node("tiny", cpu="1")]
+    scheduler = make_scheduler([*nodes, make_pod(cpu="2")])
+    (pending,) = scheduler.cluster.pods.list()
+    decision = drive(scheduler.decide(pending, examine=True)).decision
+    assert decision.totals is not None
+    assert sum(points_of(decision, "big").values()) == decision.totals.max()
+    assert points_of(decision, "big")["NodeResourcesFit"] > 0
+    assert points_of(decision, "tiny") == {}
+    assert points_of(decision, "nowhere") == {}
+    decision.totals = None
+    assert points_of(decision, "big") == {}

@@ -11,13 +11,13 @@ from mooring import Plugin, Status
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.journal.entries import AttemptEnds
 from mooring.explain.journal.journal import totals_digest
+from mooring.explain.recording import points_of
 from mooring.framework.decision import Decision, Outcome
 from mooring.insight.replay.attempt_comparison import (
     AttemptVerdict,
     compare_attempt,
     deviating_plugin,
     find_deviation,
-    points_of,
     verdict_of,
 )
 from tests.insight.test_comparison import decided
@@ -190,10 +190,3 @@ def test_the_plugin_behind_another_node() -> None:
 def test_the_plugin_behind_another_refusal() -> None:
     recorded, now = ends("big"), decided(cpu="900")
     assert deviating_plugin(recorded, now, now) == "NodeResourcesFit"
-
-
-def test_points_of_a_node_that_was_not_scored() -> None:
-    decision = decided(cpu="2")
-    assert points_of(decision, "tiny") == {}
-    assert points_of(decision, "nowhere") == {}
-    assert points_of(decision, "big")["NodeResourcesFit"] > 0

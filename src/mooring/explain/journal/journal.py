@@ -48,8 +48,8 @@ from mooring.explain.journal.entries import (
 )
 from mooring.explain.journal.omission import encode_object
 from mooring.explain.journal.segment_writer import SegmentWriter
-from mooring.explain.recording import record_of
-from mooring.framework.decision import Decision, PluginScores
+from mooring.explain.recording import points_of, record_of
+from mooring.framework.decision import Decision
 from mooring.framework.handle import HttpAnswer
 from mooring.framework.nodes import Rows
 from mooring.framework.status import Status
@@ -196,8 +196,9 @@ class SchedulingJournal(SilentTap):
             sampling_start=self._sampling_start,
             pod_group=self._group,
         )
-        chosen = None if decision.totals is None else _Chosen.of(decision)
-        self._put(_Decided(self._clock.now(), record, decision.totals, chosen))
+        # At once: the scores take several times as much memory as the totals.
+        points = points_of(decision, decision.node_name)
+        self._put(_Decided(self._clock.now(), record, decision.totals, points))
 
     def extender_answered(
         self, extender: str, verb: str, pod: Pod, answer: Any, error: str
@@ -371,30 +372,7 @@ class _Decided(msgspec.Struct, frozen=True):
     time: float
     record: AttemptRecord
     totals: Ints | None
-    chosen: _Chosen | None
-
-
-class _Chosen(msgspec.Struct, frozen=True):
-    """The scores of an attempt, and the row of the node that was chosen."""
-
-    scores: Mapping[str, PluginScores]
-    rows: Rows | None
-    row: int
-
-    @classmethod
-    def of(cls, decision: Decision) -> _Chosen:
-        nodes = decision.feasible
-        assert nodes is not None
-        return cls(decision.scores, nodes.rows, nodes.row(decision.node_name))
-
-    def points(self) -> dict[str, int]:
-        place = self.row
-        if self.rows is not None:
-            place = int(np.flatnonzero(self.rows == self.row)[0])
-        return {
-            name: int(scores.normalized[place]) * scores.weight
-            for name, scores in self.scores.items()
-        }
+    points: dict[str, int]
 
 
 class _Fetch(msgspec.Struct, frozen=True):
@@ -442,8 +420,7 @@ def _attempt_end(item: _Decided) -> AttemptEnds:
     top = totals.max()
     digest = totals_digest(totals)
     best = int(np.count_nonzero(totals == top))
-    points = {} if item.chosen is None else item.chosen.points()
-    return AttemptEnds(item.time, item.record, digest, int(top), best, points)
+    return AttemptEnds(item.time, item.record, digest, int(top), best, item.points)
 
 
 def totals_digest(totals: Ints) -> int:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from enum import Enum
 
 import msgspec
-import numpy as np
 
 from mooring.explain.journal.entries import AttemptEnds
+from mooring.explain.recording import points_of
 from mooring.framework.decision import Decision, Outcome
 from mooring.insight.comparison import Verdict, compare
 
@@ -216,21 +216,3 @@ def _differing_points(recorded: Mapping[str, int], examined: Decision, node_name
     }
     plugin = max(differences, key=differences.__getitem__)
     return plugin if differences[plugin] else ""
-
-
-def points_of(decision: Decision, node_name: str) -> dict[str, int]:
-    """Return the weighted points that each plugin gives a node; {} if it was not scored."""
-    feasible = decision.feasible
-    row = -1 if feasible is None else feasible.row(node_name)
-    if feasible is None or row < 0 or decision.totals is None:
-        return {}
-    place = row
-    if feasible.rows is not None:
-        places = np.flatnonzero(feasible.rows == row)
-        if not len(places):
-            return {}
-        place = int(places[0])
-    return {
-        name: int(scores.normalized[place]) * scores.weight
-        for name, scores in decision.scores.items()
-    }
