@@ -9,13 +9,13 @@ from mooring.api import Condition, PersistentVolume, Pod, WorkloadPodGroup
 from mooring.binding.status_writer import StatusChange
 from mooring.errors import ApiError
 from mooring.insight.replay.discarding_writers import (
-    DiscardedEvents,
     DiscardedGroupStatuses,
     DiscardedStatuses,
     DiscardingClient,
 )
 from mooring.insight.replay.recorded_informers import RecordedInformers
 from mooring.offline.driving import drive
+from mooring.scheduler.running_scheduler import DiscardedEvents
 from mooring.testing.builders import make_pod
 from tests.insight.replay.recordings import make_volume
 

@@ -82,15 +82,6 @@ class DiscardingClient(MemoryClient):
         return written
 
 
-class DiscardedEvents:
-    """An EventWriter that writes nothing."""
-
-    def event(
-        self, regarding: Any, type: str, reason: str, action: str, note: str, related: Any = None
-    ) -> None:
-        """Do nothing."""
-
-
 class DiscardedStatuses:
     """A `PodStatusWriter` that writes nothing."""
 

@@ -47,7 +47,6 @@ from mooring.framework.release_metrics import make_metrics
 from mooring.framework.state import CycleState
 from mooring.framework.status import Code, Status
 from mooring.insight.replay.discarding_writers import (
-    DiscardedEvents,
     DiscardedStatuses,
     DiscardingClient,
 )
@@ -62,6 +61,7 @@ from mooring.offline.memory_scheduler import UnqueuedPods
 from mooring.offline.no_network import NoNetwork
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.scheduler.failure import Failure
+from mooring.scheduler.running_scheduler import DiscardedEvents
 from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
 from mooring.scheduler.scheduler import Scheduler
 

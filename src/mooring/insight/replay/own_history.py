@@ -34,7 +34,6 @@ from mooring.explain.journal.entries import (
 )
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.release_metrics import make_metrics
-from mooring.insight.replay.discarding_writers import DiscardedEvents
 from mooring.insight.replay.own_clock import OwnClock
 from mooring.insight.replay.recorded_informers import RecordedInformers, recorded_object
 from mooring.insight.replay.rules import ReplayRules
@@ -42,6 +41,7 @@ from mooring.insight.replay.usage import Usage
 from mooring.observe.attempt_random import AttemptRandom
 from mooring.offline.memory_client import MemoryClient
 from mooring.offline.no_network import NoNetwork
+from mooring.scheduler.running_scheduler import DiscardedEvents
 from mooring.scheduler.scheduler import Scheduler
 
 #: How often tasks get a chance to go on before the clock moves: a bind has a few steps.
