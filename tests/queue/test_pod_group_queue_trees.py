@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
-from mooring.api import AnyPodGroup
+import pytest
+
+from mooring.api import AnyPodGroup, Pod
 from mooring.framework.pod_groups import PodGroups
+from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import Place
 from mooring.testing import make_composite_pod_group, make_pod_group
 from tests.queue.pods import NODE_ADD, Queue, gate, held, node, refuser
@@ -152,3 +156,77 @@ def test_a_new_object_of_the_top_counts() -> None:
     queue.update_group(changed)
     queue.update_group(make_pod_group("left", parent="job", min_count=4))
     assert queue.take_group().group.min_count == 2
+
+
+GROUPS = (
+    make_composite_pod_group("job"),
+    make_composite_pod_group("part", parent="job"),
+    make_pod_group("left", parent="job"),
+    make_pod_group("right", parent="part"),
+    make_pod_group("alone"),
+)
+
+
+class Life:
+    """A queue to which groups and pods come at random, and from which they go."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.queue = TreeQueue()
+        self.known: list[AnyPodGroup] = []
+        self.pods: dict[str, Pod] = {}
+        self.steps = (self.come, self.go, self.add, self.add, self.remove, self.attempt, self.wait)
+
+    def come(self) -> None:
+        group = self.random.choice(GROUPS)
+        if group not in self.known:
+            self.known.append(group)
+            self.queue.put(group)
+
+    def go(self) -> None:
+        if self.known and self.random.random() < 0.5:
+            group = self.random.choice(self.known)
+            self.known.remove(group)
+            self.queue.drop(group)
+
+    def add(self) -> None:
+        labels = {"hold": "yes"} if self.random.random() < 0.1 else {}
+        name = f"p{len(self.pods)}-{self.random.random()}"
+        pod = member(name, self.random.choice(["left", "right", "alone"]), **labels)
+        self.pods[pod.name] = pod
+        self.queue.add(pod)
+
+    def remove(self) -> None:
+        if self.pods:
+            self.queue.delete(self.pods.pop(self.random.choice(sorted(self.pods))))
+
+    def attempt(self) -> None:
+        info = self.queue.pop()
+        if info is None:
+            return
+        assert isinstance(info, QueuedPodGroupInfo)
+        for one in info.in_order():
+            if self.random.random() < 0.7:
+                self.queue.add_unschedulable(one, one.pod, ("Fit",))
+            else:
+                self.queue.done(one.uid)
+                del self.pods[one.pod.name]
+        self.queue.group_attempted(info, self.random.choice([SCHEDULED, UNSCHEDULABLE]))
+
+    def wait(self) -> None:
+        self.queue.move_all(NODE_ADD, None, node())
+        self.queue.clock.advance(self.random.random() * 30)
+        self.queue.flush()
+
+    def found(self) -> list[str]:
+        waiting = [pod.name for place in Place for pod in self.queue.pods_in(place)]
+        return sorted([*waiting, *(pod.name for pod in self.queue.pods_without_group())])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_pod_is_lost_whatever_happens_to_the_groups(seed: int) -> None:
+    life = Life(seed)
+    for _ in range(60):
+        life.random.choice(life.steps)()
+        life.queue.validate()
+        assert life.found() == sorted(life.pods)

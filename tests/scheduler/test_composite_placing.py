@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -224,3 +226,42 @@ async def test_without_the_gate_parents_are_ignored() -> None:
     world.gang("left", 1, parent="job")
     await world.settle()
     assert set(world.bound()) == {"left-0"}
+
+
+def grow(world: GroupWorld, rng: random.Random) -> dict[str, int]:
+    """Add a random tree, its pods and nodes; return the gangs with their minimum."""
+    for index in range(rng.randrange(1, 6)):
+        labels = {"rack": f"r{rng.randrange(3)}", "zone": f"z{rng.randrange(2)}"}
+        world.add_nodes(f"n{index}", cpu=rng.randrange(1, 5), labels=labels)
+    names = ["job"]
+    world.add_composite("job", min_group_count=rng.choice([None, 1, 2]))
+    for index in range(rng.randrange(3)):
+        parent, topology = rng.choice(names), rng.choice(["", "rack", "zone"])
+        names.append(f"c{index}")
+        count = rng.choice([None, 1, 2])
+        world.add_composite(names[-1], min_group_count=count, parent=parent, topology=topology)
+    gangs = {f"g{index}": rng.randrange(1, 4) for index in range(rng.randrange(1, 5))}
+    for name, count in gangs.items():
+        options = {"parent": rng.choice(names), "topology": rng.choice(["", "rack"])}
+        world.gang(name, count + rng.randrange(2), count, cpu=rng.choice([1, 2]), **options)
+    return gangs
+
+
+@pytest.mark.parametrize("seed", range(25))
+async def test_no_partial_gang_is_bound_in_any_tree(seed: int) -> None:
+    rng, world = random.Random(seed), composite_world()
+    gangs = grow(world, rng)
+    for name in ("", "more", "last"):
+        if name:
+            world.add_nodes(name, cpu=4, labels={"rack": "r0", "zone": "z0"})
+            world.clock.advance(40)
+        await world.settle()
+        for part in (world.scheduler.cache, world.scheduler.queue, world.scheduler.pod_groups):
+            assert part is not None
+            part.validate()
+        bound = Counter(pod.rpartition("-")[0] for pod in world.bound())
+        assert all(count >= gangs[gang] for gang, count in bound.items())
+        groups = world.scheduler.pod_groups
+        assert groups is not None
+        roots = [groups.root_of(f"default/{gang}") for gang in bound]
+        assert all(root and groups.has_quorum(root, groups.count_placed) for root in roots)
