@@ -51,6 +51,8 @@ _ENTRY_SIZE = 1000
 #: What happened is entered after so many calls, or when it holds this part of the limit.
 _LONGEST_LOG = 100
 _LOG_SHARE = 8
+#: Bytes of a decision without its arrays, but with its pod.
+_DECISION_SIZE = 5000
 #: Bytes of an entry of an array.
 _NODE_SIZE = 8
 #: How many arrays of an attempt are usually new if it shares answers with earlier ones.
@@ -171,7 +173,8 @@ class AttemptHistory(SilentTap):
     def group_ends(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
         """Forget what was decided in trials only."""
         self._group = ""
-        self._note(self._enter_group_end, tuple(member.uid for member in info.each()))
+        uids = tuple(member.uid for member in info.each())
+        self._log.append((self._enter_group_end, uids))
 
     def deciding(
         self,
@@ -189,38 +192,38 @@ class AttemptHistory(SilentTap):
         details = details_of(decision, self._parts)
         # Cached scores are shared, except for those of the few plugins that follow the pods.
         arrays = _NEW_ARRAYS if details.scores is decision.scores else 2 + 2 * len(details.scores)
-        self._log_size += decision.num_nodes * _NODE_SIZE * arrays
-        self._note(
-            self._enter_decision,
-            (info.uid, decision, details, info.attempts, start, self._begins, self._group),
-        )
+        self._log_size += _DECISION_SIZE + decision.num_nodes * _NODE_SIZE * arrays
+        if self._log_size > self.limit // _LOG_SHARE:
+            self._settle()
+        told = (info.uid, decision, details, info.attempts, start, self._begins, self._group)
+        self._log.append((self._enter_decision, told))
 
     def permitted(self, attempt: SchedulingAttempt) -> None:
         """Take note that a pod has found its node."""
-        self._note(self._enter_permitted, (attempt.info.uid,))
+        self._log.append((self._enter_permitted, (attempt.info.uid,)))
+        self._settle_if_needed()
 
     def gave_back(self, attempt: SchedulingAttempt, status: Status) -> None:
         """Take note of why a binding cycle failed."""
-        self._note(self._enter_lost_node, (attempt.info.uid, status))
+        self._log.append((self._enter_lost_node, (attempt.info.uid, status)))
 
     def bound(self, attempt: SchedulingAttempt) -> None:
         """Take note that an attempt has reached its end."""
-        self._note(self._enter_bound, (attempt.info.uid,))
+        self._log.append((self._enter_bound, (attempt.info.uid,)))
 
     def failed(self, info: QueuedPodInfo, failure: Failure) -> None:
         """Take note of an attempt that failed."""
         group = (self._group, self._group_start)
-        self._note(self._enter_failure, (info.uid, info.pod, info.attempts, failure, group))
+        told = (info.uid, info.pod, info.attempts, failure, group)
+        self._log.append((self._enter_failure, told))
+        self._settle_if_needed()
 
     # ---- entering what happened
 
-    def _note(self, enter: Callable[..., None], args: tuple[Any, ...]) -> None:
-        self._log.append((enter, args))
-        if (
-            len(self._log) >= _LONGEST_LOG
-            or self._log_size > self.limit // _LOG_SHARE
-            or (self._news is not None and not self._news.done())
-        ):
+    def _settle_if_needed(self) -> None:
+        """Enter what happened if the list is long, or if somebody waits for records."""
+        reader_waits = self._news is not None and not self._news.done()
+        if reader_waits or len(self._log) >= _LONGEST_LOG:
             self._settle()
 
     def _settle(self) -> None:
