@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from mooring.errors import JournalError
 from mooring.explain.journal.entries import GroupBegins
 from mooring.explain.journal.reading import read_journal
 from mooring.explain.journal.segments import list_segments
@@ -44,6 +45,24 @@ def test_every_decision_of_a_soak_is_reproduced(
             segment.path.unlink()
             replay(folder)
     assert attempts > 0
+
+
+def test_a_kill_at_any_write_leaves_what_can_be_reproduced(tmp_path: Path) -> None:
+    run_seed(5, journals=tmp_path)
+    (folder,) = tmp_path.iterdir()
+    last = list_segments(folder)[-1].path
+    content, random, counts = last.read_bytes(), Random("kill"), set()
+    for _ in range(12):
+        last.write_bytes(content[: random.randrange(len(content))])
+        try:
+            report = Replay(lambda head: RunRules(recorded_rules(head))).run(read_journal(folder))
+        except JournalError as error:
+            # The writer was killed before anything could be read.
+            assert "without its beginning" in str(error) or "holds no journal" in str(error)
+            continue
+        assert report.reproduced
+        counts.add(report.attempts)
+    assert len(counts) > 3
 
 
 @pytest.mark.parametrize("run", [PodGroupRun, GangRun])

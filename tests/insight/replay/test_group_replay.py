@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from mooring.config import to_v1
+from mooring.config.load import load_config_data
 from mooring.explain.journal.entries import (
+    AttemptBegins,
     AttemptEnds,
     Entry,
     GroupBegins,
@@ -22,8 +26,35 @@ from mooring.insight.replay.group_replay import make_group_replay
 from mooring.insight.replay.rules import recorded_rules
 from tests.explain.journal.journals import read
 from tests.insight.replay.recordings import replayed, write_config
+from tests.soak.object_store import Json
 from tests.soak.pod_groups import PodGroupRun
+from tests.soak.scheduler_sets import Settings
 from tests.support.virtual_loop import run_virtually
+
+
+class TopologyRun(PodGroupRun):
+    """Two gangs, each of which must be on one node."""
+
+    def settings(self) -> Settings:
+        """Return the settings of a scheduler that knows placements."""
+        usual = super().settings()
+        features = FeatureGates({"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True})
+        config = load_config_data(
+            to_v1(usual.config.config), registry=usual.registry, feature_gates=features
+        )
+        return Settings(usual.registry, features, config)
+
+    def make_group(self, name: str) -> Json:
+        """Return a group that wants one hostname."""
+        group = super().make_group(name)
+        constraints: Any = {"topology": [{"key": "kubernetes.io/hostname"}]}
+        return {**group, "spec": {**group["spec"], "schedulingConstraints": constraints}}
+
+    def make_member(self, gang: str, number: int) -> Json:
+        """Return a member that leaves room for all others."""
+        pod = super().make_member(gang, number)
+        pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "250m"
+        return pod
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +70,14 @@ def test_the_cycles_of_a_group_come_out_as_recorded(journal: Path) -> None:
     report = replayed(journal)
     assert report.reproduced
     assert report.attempts == len(read(journal, AttemptEnds))
+
+
+def test_groups_that_are_tried_in_several_placements(tmp_path: Path) -> None:
+    run_virtually(TopologyRun(1, faults=False, journals=tmp_path).run(), Random("1/order"))
+    assert any(entry.within is not None for entry in read(tmp_path, AttemptBegins))
+    report = replayed(tmp_path)
+    assert report.reproduced
+    assert report.attempts == len(read(tmp_path, AttemptEnds)) > 16
 
 
 def test_another_order_of_the_members_is_detected(journal: Path) -> None:

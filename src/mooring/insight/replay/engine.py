@@ -301,7 +301,9 @@ class ReplayEngine:
             return
         placement = (attempt.profile, attempt.state, assumed.pod, assumed.node_name)
         if self._pre_flights:
-            run_pre_bind_pre_flights(*placement)
+            flights = run_pre_bind_pre_flights(*placement)
+            if flights is not None and flights.is_skip:
+                return
         work = run_pre_bind(*placement)
         if not self.answers.start(work):
             self._binding[assumed.pod.metadata.uid] = work

@@ -107,6 +107,10 @@ def _single_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep | GroupBegi
     begins: AttemptBegins | None = None
     answers: list[ExtenderAnswer] = []
     for entry in entries:
+        if begins is None and isinstance(entry, Change):
+            # By far the most entries.
+            yield entry
+            continue
         match entry:
             case AttemptBegins():
                 if begins is not None:
