@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -22,6 +23,8 @@ from tests.support.control_plane import ControlPlane
 from tests.support.real_parts import locate
 
 _SECTIONS = ("loop", "replay", "live", "explain", "page")
+#: Objects that are made between two runs of the garbage collector.
+_COLLECT_AFTER = 50_000
 #: Examinations that are measured, and pairs of commands.
 _ROUNDS = 5
 
@@ -38,6 +41,8 @@ def main(argv: list[str] | None = None) -> int:
     if unknown:
         parser.error(f"no section {', '.join(unknown)}; there are {', '.join(_SECTIONS)}")
     chosen = set(args.sections or _SECTIONS)
+    # As in the processes of `mooring run` and `mooring replay`.
+    gc.set_threshold(_COLLECT_AFTER, 10, 10)
     print(heading())
     missed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="mooring-bench-") as name:

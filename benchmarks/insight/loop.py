@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
@@ -121,6 +122,9 @@ async def loop_run(
     journals.follow(journal, running)
     for pod in (WAITING, *pods):
         await server.ask("POST", f"/api/v1/namespaces/{pod.namespace}/pods", encode(pod))
+    # What exists now is of no interest to the garbage collector, whose work is due by chance.
+    gc.collect()
+    gc.freeze()
     task = asyncio.create_task(running.scheduler.run())
     try:
         async with asyncio.timeout(_PATIENCE):
@@ -128,6 +132,7 @@ async def loop_run(
                 await asyncio.sleep(0.05)
         yield LoopRun(running, history, len(pods), loop, ring, written)
     finally:
+        gc.unfreeze()
         task.cancel()
         await running.close(1.0)
         await journals.close()

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from benchmarks.insight.figures import Figure
 from benchmarks.insight.loop import WAITING, LoopRun
 from mooring.api import Pod
@@ -28,27 +30,34 @@ _COLD = 2.0
 
 
 async def examination(run: LoopRun, rounds: int) -> list[Figure]:
-    """Measure examinations of a pod that waits, in turn with cycles of it."""
+    """Measure examinations of a pod that waits and of one that is placed, in turn with cycles."""
     scheduler = run.running.scheduler
     waiting = scheduler.pods.get(WAITING.name, WAITING.namespace)
     assert waiting is not None
-    cycle = _without_reuse(scheduler)
-    examiner = LiveExaminer(scheduler)
-    held, cycles = [], []
-    for _ in range(rounds):
-        held.append(_cpu(lambda: examiner.examine(waiting)))
-        cycles.append(_cpu(lambda: cycle.run_sync(waiting, CycleState())))
+    placed = next(iter(scheduler.cache.pods)).pod
     explainer = Explainer(scheduler, run.history)
     begin = time.perf_counter()
     answer = await explainer.explain_pod(waiting.namespace, waiting.name)
     answer.data()
     took = time.perf_counter() - begin
-    one, other = statistics.median(held), statistics.median(cycles)
-    detail = f"{one * 1e3:.1f} ms and {other * 1e3:.2f} ms of CPU"
     return [
-        Figure("one examination, in cycles without reuse", one / other, _CYCLES, "cycles", detail),
+        _held(scheduler, "waits", waiting, rounds),
+        _held(scheduler, "is placed", placed, rounds),
         Figure("a question until its answer", took, _SECONDS, "s"),
     ]
+
+
+def _held(scheduler: Scheduler, what: str, pod: Pod, rounds: int) -> Figure:
+    cycle, examiner = _without_reuse(scheduler), LiveExaminer(scheduler)
+    pending = replace(pod, spec=replace(pod.spec, node_name=""))
+    held, cycles = [], []
+    for _ in range(rounds):
+        held.append(_cpu(lambda: examiner.examine(pod)))
+        cycles.append(_cpu(lambda: cycle.run_sync(pending, CycleState())))
+    one, other = statistics.median(held), statistics.median(cycles)
+    detail = f"{one * 1e3:.1f} ms and {other * 1e3:.2f} ms of CPU"
+    name = f"an examination of a pod that {what}, in cycles"
+    return Figure(name, one / other, _CYCLES, "cycles", detail)
 
 
 def _without_reuse(scheduler: Scheduler) -> Cycle:
