@@ -47,6 +47,12 @@ class Hostile(Plugin):
 """
 
 
+@pytest.fixture(autouse=True)
+def unlimited_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no line be wrapped, whatever the terminal of the test run."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 async def called(cluster: Reader, folder: Path, *args: str) -> int:
     """Run the command in a thread, because it has an event loop of its own."""
     flags = ["explain", *args, "--kubeconfig", str(folder / "kubeconfig")]
@@ -220,9 +226,8 @@ async def test_only_reads_are_sent_whatever_plugins_do(
 
 
 async def test_kinds_that_may_not_be_read_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
     async with running(tmp_path, nodes=1) as cluster:
         await cluster.post(PODS, pod("web"))
         config = await _config_of_reader(cluster, tmp_path, ["pods"])
