@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from mooring.contrib.peaks import MODEL_FILE, Peaks
@@ -64,17 +65,33 @@ def test_an_empty_map_stands_for_the_file_of_the_environment(
 @pytest.mark.parametrize(
     ("args", "problem"),
     [
-        ({"NodePowerModel": MODELS}, "WatcherAddress must be given"),
+        ({"NodePowerModel": MODELS}, "WatcherAddress must be given, or metricProvider"),
+        (
+            {"NodePowerModel": MODELS, "metricProvider": {"type": "SignalFx"}},
+            "SignalFx is not supported",
+        ),
         ({"watcherAddress": "http://w"}, 'unknown field "watcherAddress"'),
         ({"WatcherAddress": "http://w"}, "NODE_POWER_MODEL"),
         (ARGS | {"NodePowerModel": {"a": {"k3": 1}}}, "k3"),
     ],
-    ids=["no watcher", "lower case", "no model", "unknown factor"],
+    ids=["no source", "unusable source", "lower case", "no model", "unknown factor"],
 )
 def test_bad_arguments(args: dict[str, Any], problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(MODEL_FILE, raising=False)
     with pytest.raises(Exception, match=problem):
         scores(args)
+
+
+def test_a_metric_provider_takes_the_place_of_a_load_watcher() -> None:
+    args = {"NodePowerModel": MODELS, "metricProvider": {"type": "KubernetesMetricsServer"}}
+    assert scores(args) == scores(ARGS)
+    parsed = msgspec.convert(args, Peaks.Args)
+    assert (parsed.source.watcher_address, parsed.source.metric_provider.type) == (
+        None,
+        "KubernetesMetricsServer",
+    )
+    both = msgspec.convert(args | ARGS, Peaks.Args)
+    assert both.source.watcher_address == "http://w.example"
 
 
 def test_it_keeps_the_contract() -> None:

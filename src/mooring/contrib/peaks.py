@@ -17,6 +17,7 @@ from mooring.api import Pod, milli_value
 from mooring.api.pod_requests import RequestOptions, container_requests
 from mooring.api.quantity import milli_value_of_nanos, parse_nanos
 from mooring.contrib.load import LoadArgs
+from mooring.contrib.load.load_args import MetricProvider
 from mooring.contrib.load.load_plugin import LoadPlugin
 from mooring.contrib.load.measurements import Measurements, cpu_values
 from mooring.contrib.score_ranges import highest_to_lowest, to_int64
@@ -68,7 +69,7 @@ class Peaks(LoadPlugin):
     name = "Peaks"
 
     class Args(msgspec.Struct, frozen=True):
-        """The load watcher, and the power models by node name.
+        """The source of measurements, and the power models by node name.
 
         With `NodePowerModel: {}` the models are read from the file that the environment variable
         NODE_POWER_MODEL names.
@@ -78,11 +79,21 @@ class Peaks(LoadPlugin):
         WatcherAddress: str = ""
         #: The power model of each node, by name.
         NodePowerModel: dict[str, PowerModel] | None = None
+        #: The source if there is no load watcher. Only Mooring has it.
+        metric_provider: MetricProvider | None = msgspec.field(default=None, name="metricProvider")
+
+        @property
+        def source(self) -> LoadArgs:
+            """Return where measurements come from."""
+            if self.WatcherAddress or self.metric_provider is None:
+                return LoadArgs(watcher_address=self.WatcherAddress)
+            return LoadArgs(metric_provider=self.metric_provider)
 
         def check(self) -> None:
-            """Raise ValueError if there is no load watcher."""
-            if not self.WatcherAddress:
-                raise ValueError("WatcherAddress must be given")
+            """Raise ValueError if there is no source of measurements, or an unusable one."""
+            if not self.WatcherAddress and self.metric_provider is None:
+                raise ValueError("WatcherAddress must be given, or metricProvider")
+            self.source.check()
 
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
         super().__init__(args, handle)
@@ -94,7 +105,8 @@ class Peaks(LoadPlugin):
             self._models = {} if self._models is None else found
 
     def _source(self) -> LoadArgs:
-        return LoadArgs(watcher_address=self.args.WatcherAddress)
+        source: LoadArgs = self.args.source
+        return source
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores | int:
         """Return the jump in power of each node: the lower, the better."""
