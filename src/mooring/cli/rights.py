@@ -89,6 +89,7 @@ def plugin_rules() -> dict[str, list[Rule]]:
         "NodeResourceTopologyMatch": [
             _rule("topology.node.k8s.io", ("noderesourcetopologies",), _READ)
         ],
+        "Peaks": [load],
         "PreemptionToleration": [_rule(WORKLOAD_GROUP, ("priorityclasses",), _READ)],
         "SySched": [_rule("security-profiles-operator.x-k8s.io", ("seccompprofiles",), _READ)],
         "TargetLoadPacking": [load],
