@@ -232,3 +232,24 @@ async def test_pods_of_a_group_are_recorded_once_each() -> None:
 @pytest.mark.parametrize(("limit", "kept"), [(0, False), (1, True)])
 def test_no_memory_means_no_history(limit: int, kept: bool) -> None:
     assert (make_history(limit) is not None) == kept
+
+
+async def test_under_a_high_rate_answers_are_kept_for_some_of_the_scheduled_pods_only() -> None:
+    world = RecordedWorld()
+    world.add_nodes(500, cpu=100)
+
+    async def kept(names: list[str]) -> int:
+        for name in names:
+            await world.try_pod(name)
+        found = [world.history.find("default", name) for name in names]
+        assert all(one is not None for one in found)
+        return sum(one is not None and one.details is not None for one in found)
+
+    # All at one moment, as far as the clock shows.
+    assert await kept([f"first-{number}" for number in range(80)]) == 64
+    await world.try_pod("huge", cpu=1000)
+    failed = world.history.find("default", "huge")
+    assert failed is not None and failed.details is not None
+    # 250,000 nodes a second: five and a half attempts in this time.
+    world.clock.advance(0.011)
+    assert await kept([f"later-{number}" for number in range(10)]) == 5

@@ -6,15 +6,12 @@ from mooring.explain.recording import points_of, record_of
 from mooring.framework.decision import Decision, Outcome, PostFilterResult
 from mooring.framework.status import Status
 from mooring.offline.driving import drive
-from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.testing import make_node, make_pod
 from tests.explain.runs import make_scheduler
 
 
 def test_a_record_has_what_the_decision_says() -> None:
     pod = make_pod("web", namespace="shop")
-    info = QueuedPodInfo(pod, 1.0, 1)
-    info.attempts = 3
     victim = make_pod("old", namespace="shop")
     decision = Decision(
         pod,
@@ -26,7 +23,7 @@ def test_a_record_has_what_the_decision_says() -> None:
         message="no",
         post_filter=PostFilterResult(Status.success(), "n1", (victim,)),
     )
-    record = record_of(info, decision, 12.5, seed=9, sampling_start=4, pod_group="shop/crew")
+    record = record_of(decision, 3, 12.5, seed=9, sampling_start=4, pod_group="shop/crew")
     assert (record.key, record.uid, record.attempt, record.time) == ("shop/web", pod.uid, 3, 12.5)
     assert (record.outcome, record.message, record.node) == ("unschedulable", "no", "")
     assert (record.seed, record.sampling_start, record.pod_group) == (9, 4, "shop/crew")
@@ -39,7 +36,7 @@ def test_a_record_has_what_the_decision_says() -> None:
 def test_a_pod_that_was_placed_has_no_refusals() -> None:
     pod = make_pod("web")
     decision = Decision(pod, "default-scheduler", outcome=Outcome.SCHEDULED, node_name="n")
-    record = record_of(QueuedPodInfo(pod, 1.0, 1), decision, 1.0, seed=0, sampling_start=0)
+    record = record_of(decision, 1, 1.0, seed=0, sampling_start=0)
     assert (record.outcome, record.node) == ("scheduled", "n")
     assert (record.refusing_plugins, record.victims, record.nominated_node) == ((), (), "")
 

@@ -30,6 +30,7 @@ from mooring.explain.attempt_details import (
     size_of_part,
 )
 from mooring.explain.attempt_record import AttemptRecord
+from mooring.explain.recording import record_of
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.nodes import Rows
 from mooring.framework.status import Status
@@ -57,6 +58,10 @@ _DECISION_SIZE = 5000
 _NODE_SIZE = 8
 #: How many arrays of an attempt are usually new if it shares answers with earlier ones.
 _NEW_ARRAYS = 4
+#: The answers of scheduled pods are kept for so many attempts in a row, and for so many nodes a
+#: second: with 5,000 nodes for 50 attempts a second. More would be dropped within a second anyway.
+_BURST = 64
+_NODES_PER_SECOND = 250_000
 
 
 class AttemptDetail(msgspec.Struct, frozen=True):
@@ -112,6 +117,8 @@ class AttemptHistory(SilentTap):
         self._begins = (0, 0)
         #: The pod group that is being tried, and when its attempt began.
         self._group, self._group_start = "", 0.0
+        #: For how many scheduled pods answers may be kept now, as of the time after it.
+        self._allowed, self._allowed_at = float(_BURST), 0.0
         self._news: asyncio.Future[None] | None = None
 
     # ---- reading
@@ -189,14 +196,36 @@ class AttemptHistory(SilentTap):
 
     def decided(self, info: QueuedPodInfo, decision: Decision, start: float) -> None:
         """Take note of a decision; the attempt goes on."""
+        if decision.outcome is Outcome.SCHEDULED and not self._keeps_more(decision, start):
+            seed, first = self._begins
+            record = record_of(
+                decision,
+                info.attempts,
+                start,
+                seed=seed,
+                sampling_start=first,
+                pod_group=self._group,
+            )
+            self._log.append((self._enter_record, (record, None)))
+            return
         details = details_of(decision, self._parts)
         # Cached scores are shared, except for those of the few plugins that follow the pods.
         arrays = _NEW_ARRAYS if details.scores is decision.scores else 2 + 2 * len(details.scores)
         self._log_size += _DECISION_SIZE + decision.num_nodes * _NODE_SIZE * arrays
         if self._log_size > self.limit // _LOG_SHARE:
             self._settle()
-        told = (info.uid, decision, details, info.attempts, start, self._begins, self._group)
+        told = (decision, details, info.attempts, start, self._begins, self._group)
         self._log.append((self._enter_decision, told))
+
+    def _keeps_more(self, decision: Decision, now: float) -> bool:
+        """Return whether the answers of one more scheduled pod are to be kept."""
+        passed, self._allowed_at = max(0.0, now - self._allowed_at), now
+        more = passed * _NODES_PER_SECOND / decision.num_nodes
+        self._allowed = min(float(_BURST), self._allowed + more)
+        if self._allowed < 1.0:
+            return False
+        self._allowed -= 1.0
+        return True
 
     def permitted(self, attempt: SchedulingAttempt) -> None:
         """Take note that a pod has found its node."""
@@ -241,7 +270,6 @@ class AttemptHistory(SilentTap):
 
     def _enter_decision(
         self,
-        uid: str,
         decision: Decision,
         details: AttemptDetails,
         attempt: int,
@@ -249,31 +277,22 @@ class AttemptHistory(SilentTap):
         begins: tuple[int, int],
         group: str,
     ) -> None:
-        meta, result, feasible = decision.pod.metadata, decision.post_filter, decision.feasible
-        record = AttemptRecord(
-            sequence=0,
-            time=start,
-            namespace=meta.namespace,
-            name=meta.name,
-            uid=uid,
-            profile=decision.profile_name,
-            attempt=attempt,
-            outcome=decision.outcome.value,
-            node=decision.node_name,
-            seed=begins[0],
-            sampling_start=begins[1],
-            evaluated=decision.evaluated_nodes,
-            feasible=0 if feasible is None else len(feasible),
-            victims=() if result is None else tuple(pod.key for pod in result.victims),
-            pod_group=group,
+        seed, first = begins
+        record = record_of(
+            decision, attempt, start, seed=seed, sampling_start=first, pod_group=group
         )
+        self._enter_record(record, details)
+
+    def _enter_record(self, record: AttemptRecord, details: AttemptDetails | None) -> None:
+        uid = record.uid
         kept = _Kept(record, details)
         # A scheduler that was stopped does not tell how its binding cycles ended.
         self._binding.pop(uid, None)
         if (before := self._deciding.pop(uid, None)) is not None:
             self._drop_details(before)
         self._deciding[uid] = kept
-        self._count_details(kept)
+        if details is not None:
+            self._count_details(kept)
 
     def _enter_permitted(self, uid: str) -> None:
         kept = self._deciding.pop(uid, None)

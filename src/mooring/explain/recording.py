@@ -6,32 +6,30 @@ import numpy as np
 
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.framework.decision import Decision
-from mooring.queue.queued_pod_info import QueuedPodInfo
 
 
 def record_of(
-    info: QueuedPodInfo,
     decision: Decision,
+    attempt: int,
     start: float,
     *,
     seed: int,
     sampling_start: int,
     pod_group: str = "",
 ) -> AttemptRecord:
-    """Return the record of an attempt that began at `start`, right after its scheduling cycle.
+    """Return the record of a pod's attempt that began at `start`, right after its cycle.
 
     Its sequence is 0: the history numbers the records that it keeps.
     """
-    meta = info.pod.metadata
-    result, feasible = decision.post_filter, decision.feasible
+    meta, result, feasible = decision.pod.metadata, decision.post_filter, decision.feasible
     record = AttemptRecord(
         sequence=0,
         time=start,
         namespace=meta.namespace,
         name=meta.name,
         uid=meta.uid,
-        profile=info.pod.spec.scheduler_name,
-        attempt=info.attempts,
+        profile=decision.profile_name,
+        attempt=attempt,
         outcome=decision.outcome.value,
         node=decision.node_name,
         seed=seed,

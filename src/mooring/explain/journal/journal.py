@@ -189,8 +189,8 @@ class SchedulingJournal(SilentTap):
     def decided(self, info: QueuedPodInfo, decision: Decision, start: float) -> None:
         """See SchedulingTap."""
         record = record_of(
-            info,
             decision,
+            info.attempts,
             start,
             seed=self._seed,
             sampling_start=self._sampling_start,
