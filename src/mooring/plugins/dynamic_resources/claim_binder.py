@@ -141,7 +141,13 @@ class ClaimBinder:
         client = self._handle.client
         name, namespace = claim.metadata.name, claim.metadata.namespace
         latest = self._tracker.get(name, namespace)
-        if latest is not None and latest.metadata.uid == claim.metadata.uid:
+        if (
+            latest is not None
+            and latest.metadata.uid == claim.metadata.uid
+            and allocation is not None
+            and _is_same(latest.status.allocation, allocation)
+        ):
+            # Another pod of the group has just written it.
             claim = latest
         for attempt in range(_ATTEMPTS):
             if attempt:
