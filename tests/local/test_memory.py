@@ -117,7 +117,8 @@ async def test_pods_that_came_and_went_leave_nothing_that_grows(
     tmp_path: Path, low_limits: None
 ) -> None:
     pods = 3 * WAVE
-    async with running(tmp_path, nodes=12) as cluster:
+    # Few enough records of attempts that all are replaced in one round.
+    async with running(tmp_path, nodes=12, explain_memory=2**16) as cluster:
         await come_and_go(cluster, 0, pods)
         most = await settled(cluster)
         # One object kept for every second pod adds about `pods` objects in every round. Caches that
