@@ -53,7 +53,8 @@ class Shell:
         tools = folder / "tools"
         tools.mkdir()
         (tools / "kubectl").symlink_to(kubectl)
-        hidden = ("PYTEST", "KUBECONFIG")
+        # Without a width no text is wrapped.
+        hidden = ("PYTEST", "KUBECONFIG", "COLUMNS")
         settings = {k: v for k, v in os.environ.items() if not any(one in k for one in hidden)}
         path = [str(Path(sys.executable).parent), str(tools), os.environ["PATH"]]
         settings |= {"HOME": str(folder), "TERM": "dumb", "PATH": os.pathsep.join(path)}

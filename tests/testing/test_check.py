@@ -10,6 +10,7 @@ from mooring import Plugin, PluginError, Status
 from mooring.contrib import samples
 from mooring.framework.points import Point, points_of
 from mooring.plugins import BUILT_INS
+from mooring.plugins.deferred_pod_scheduling import DeferredPodScheduling
 from mooring.plugins.image_locality import ImageLocality
 from mooring.plugins.inter_pod_affinity import InterPodAffinity
 from mooring.plugins.node_ports import NodePorts
@@ -32,6 +33,8 @@ def test_a_built_in_keeps_the_contract(plugin: type[Plugin]) -> None:
     assert report.attempts
     if Point.FILTER in points:
         assert report.passed
+    # The gate of DeferredPodScheduling is off.
+    if Point.FILTER in points and plugin.name != "DeferredPodScheduling":
         assert report.refused
         assert report.tried
     if Point.SCORE in points and plugin.name != "VolumeBinding":
@@ -42,6 +45,19 @@ def test_a_built_in_keeps_the_contract(plugin: type[Plugin]) -> None:
 
 def test_storage_capacity_is_scored_where_its_gate_is_on() -> None:
     assert check_plugin(VolumeBinding, features={"StorageCapacityScoring": True}).scored
+
+
+def test_deferred_resizes_are_refused_where_their_gate_is_on() -> None:
+    deferred = {"type": "PodResizePending", "status": "True", "reason": "Deferred"}
+    policy = {"podPreemptionPolicy": {"disableResizePreemption": ["someone"]}}
+    report = check_plugin(
+        DeferredPodScheduling,
+        nodes=[make_node("strict", spec=policy)],
+        pods=[make_pod("grown", status={"conditions": [deferred]})],
+        features={"InPlacePodVerticalScalingSchedulerPreemption": True},
+    )
+    assert report.passed
+    assert report.refused
 
 
 @pytest.mark.parametrize("plugin", SAMPLES, ids=lambda plugin: plugin.__name__)
