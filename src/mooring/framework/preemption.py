@@ -45,8 +45,11 @@ def candidate_node_errors(path: str, percentage: int, absolute: int) -> list[Fie
 
 def is_preempted(pod: Pod) -> bool:
     """Return whether a pod is terminating because a scheduler has preempted it."""
-    if pod.metadata.deletion_timestamp is None:
-        return False
+    return pod.metadata.deletion_timestamp is not None and is_chosen_victim(pod)
+
+
+def is_chosen_victim(pod: Pod) -> bool:
+    """Return whether a scheduler has chosen a pod as a victim; it may not be terminating yet."""
     for condition in pod.status.conditions:
         if condition.type == "DisruptionTarget":
             return condition.status == "True" and condition.reason == "PreemptionByScheduler"

@@ -95,6 +95,17 @@ def test_of_equals_the_last_one_goes_first_unless_they_have_not_started() -> Non
         assert Case(*pods, preemptor=pod("new", "c", 5)).victims() == order
 
 
+def test_of_equals_one_that_is_a_victim_already_goes_first() -> None:
+    target = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "PreemptionByScheduler",
+    }
+    chosen = pod("chosen", "b", status={"conditions": [target]})
+    case = Case(pod("x", "b"), pod("y", "b"), chosen, preemptor=pod("p"), low="1")
+    assert case.victims() == ["chosen", "x"]
+
+
 def test_the_longest_running_of_equal_priority_goes_last() -> None:
     old = pod("old", "c", 1, status={"startTime": "2026-03-01T12:00:00Z"})
     new = pod("new", "c", 1, status={"startTime": "2026-03-02T12:00:00Z"})

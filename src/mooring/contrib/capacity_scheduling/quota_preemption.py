@@ -14,7 +14,7 @@ from mooring import CycleState, NodeInfo, PodInfo, Status
 from mooring.api import Pod
 from mooring.contrib.capacity_scheduling.elastic_quotas import Amounts, Quota, QuotaView
 from mooring.framework.decision import NodeStatuses
-from mooring.framework.preemption import PreemptionPolicy
+from mooring.framework.preemption import PreemptionPolicy, is_chosen_victim
 
 #: Keys of what PreFilter leaves for the preemption.
 VIEW = "CapacityScheduling/quotas"
@@ -111,7 +111,8 @@ def _exceeds(view: QuotaView, pod: Pod, in_quota: Amounts, total: Amounts) -> bo
 def _least_important_first(pods: Iterable[PodInfo]) -> list[PodInfo]:
     """Return pods, least important first; of equals the last one, as the original's sort does.
 
-    Pods that have not started are equal too, but keep their order: they all start "now".
+    Pods that have not started are equal too, but keep their order: they all start "now". Of equals
+    a pod that is being preempted comes first: its room is free soon, and no other has to go.
     """
     numbered = enumerate(pods)
     return [
@@ -121,6 +122,7 @@ def _least_important_first(pods: Iterable[PodInfo]) -> list[PodInfo]:
             key=lambda one: (
                 one[1].priority,
                 -math.inf if one[1].start_time is None else -one[1].start_time,
+                not is_chosen_victim(one[1].pod),
                 one[0] if one[1].start_time is None else -one[0],
             ),
         )
