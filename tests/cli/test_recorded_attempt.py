@@ -66,4 +66,4 @@ def test_what_the_journal_does_not_hold(
 def test_a_number_that_makes_no_sense(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["explain", "web", "--journal", "x", "--attempt", text])
-    assert "is not a number from 1 on" in capsys.readouterr().err
+    assert "is not a whole number above 0" in capsys.readouterr().err

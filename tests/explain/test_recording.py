@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mooring.explain.recording import points_of, record_of
+from mooring.explain.recording import record_of, weighted_points
 from mooring.framework.decision import Decision, Outcome, PostFilterResult
 from mooring.framework.status import Status
 from mooring.offline.driving import drive
@@ -41,15 +41,15 @@ def test_a_pod_that_was_placed_has_no_refusals() -> None:
     assert (record.refusing_plugins, record.victims, record.nominated_node) == ((), (), "")
 
 
-def test_the_points_of_a_node() -> None:
+def test_the_weighted_points_a_node() -> None:
     nodes = [make_node("big", cpu="64"), make_node("small", cpu="2"), make_node("tiny", cpu="1")]
     scheduler = make_scheduler([*nodes, make_pod(cpu="2")])
     (pending,) = scheduler.cluster.pods.list()
     decision = drive(scheduler.decide(pending, examine=True)).decision
     assert decision.totals is not None
-    assert sum(points_of(decision, "big").values()) == decision.totals.max()
-    assert points_of(decision, "big")["NodeResourcesFit"] > 0
-    assert points_of(decision, "tiny") == {}
-    assert points_of(decision, "nowhere") == {}
+    assert sum(weighted_points(decision, "big").values()) == decision.totals.max()
+    assert weighted_points(decision, "big")["NodeResourcesFit"] > 0
+    assert weighted_points(decision, "tiny") == {}
+    assert weighted_points(decision, "nowhere") == {}
     decision.totals = None
-    assert points_of(decision, "big") == {}
+    assert weighted_points(decision, "big") == {}

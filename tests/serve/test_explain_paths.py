@@ -55,9 +55,9 @@ async def test_a_pod_is_explained() -> None:
         ("/explain/v1/namespaces/shop/pods/web/x", {}, 404, "there is no path "),
         ("/explain/v1/namespaces/shop/pods/db", {}, 404, "pod shop/db is not known"),
         ("/explain/v1/namespaces/shop/pods/odd", {}, 404, "no profile serves it"),
-        (POD, {"attempt": "-1"}, 400, "attempt must be an integer from 0 on, got '-1'"),
-        (POD, {"attempt": "x"}, 400, "attempt must be an integer from 0 on, got 'x'"),
-        (QUEUE, {"limit": "-1"}, 400, "limit must be an integer from 1 on, got '-1'"),
+        (POD, {"attempt": "-1"}, 400, "attempt must be an integer of at least 0, got '-1'"),
+        (POD, {"attempt": "x"}, 400, "attempt must be an integer of at least 0, got 'x'"),
+        (QUEUE, {"limit": "-1"}, 400, "limit must be an integer of at least 1, got '-1'"),
         (DECISIONS, {"since": "x"}, 400, "since must be a sequence number, got 'x'"),
     ],
 )

@@ -108,7 +108,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _attempt(text: str) -> int:
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f'"{text}" is not a number from 1 on')
+        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number above 0')
     return int(text)
 
 

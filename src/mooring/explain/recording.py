@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.framework.decision import Decision
 
@@ -48,14 +46,10 @@ def record_of(
     return record
 
 
-def points_of(decision: Decision, node_name: str) -> dict[str, int]:
+def weighted_points(decision: Decision, node_name: str) -> dict[str, int]:
     """Return the weighted points that each plugin gives a node; {} if it was not scored."""
-    feasible = decision.feasible
-    place = -1 if feasible is None or decision.totals is None else feasible.row(node_name)
-    if feasible is not None and feasible.rows is not None and place >= 0:
-        places = np.flatnonzero(feasible.rows == place)
-        place = int(places[0]) if len(places) else -1
-    if place < 0:
+    place = decision.position(node_name)
+    if decision.totals is None or place < 0:
         return {}
     return {
         name: scores.normalized.item(place) * scores.weight

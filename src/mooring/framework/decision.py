@@ -42,9 +42,9 @@ class NodeStatuses:
 
     @property
     def columns(self) -> tuple[npt.NDArray[np.int32], Sequence[Status]]:
-        """Return a code per row, and the statuses that codes from 0 on are indexes of.
+        """Return a code per row, and the statuses that non-negative codes are indexes of.
 
-        Of the other codes, `PASSES` marks the rows that pass; the others were not evaluated.
+        Of the negative codes, `PASSES` marks the rows that pass; the others were not evaluated.
         """
         return self._codes, self._statuses
 
@@ -242,6 +242,15 @@ class Decision(msgspec.Struct):
     message: str = ""
     #: Faults, each with plugin and traceback.
     errors: Sequence[Status] = ()
+
+    def position(self, node_name: str) -> int:
+        """Return the position of a node among the feasible ones, or -1."""
+        feasible = self.feasible
+        row = -1 if feasible is None else feasible.row(node_name)
+        if feasible is None or row < 0 or feasible.rows is None:
+            return row
+        found = np.flatnonzero(feasible.rows == row)
+        return int(found[0]) if len(found) else -1
 
     @property
     def best(self) -> list[str]:

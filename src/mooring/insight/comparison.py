@@ -9,6 +9,7 @@ import numpy as np
 
 from mooring.explain.outcome_texts import message_of
 from mooring.framework.decision import Decision, Outcome
+from mooring.offline.comparing_scheduler import weighted_gains
 
 
 class Verdict(Enum):
@@ -75,10 +76,7 @@ def compare(decision: Decision, node_name: str) -> PodComparison:
 def _other_node(decision: Decision, names: list[str], node_name: str) -> PodComparison:
     assert decision.totals is not None
     theirs, ours = names.index(node_name), int(np.argmax(decision.totals))
-    gains = {
-        name: int(scores.normalized[ours] - scores.normalized[theirs]) * scores.weight
-        for name, scores in decision.scores.items()
-    }
+    gains = weighted_gains(decision, node_name, names[ours])
     return PodComparison(
         decision.pod.key,
         Verdict.OTHER_NODE,

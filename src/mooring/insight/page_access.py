@@ -33,8 +33,8 @@ HEADERS: Mapping[str, str] = {
 
 WRONG_HOST = "This server answers only to the address that `mooring ui` printed."
 WRONG_ORIGIN = "Requests from pages of other origins are refused."
-NO_COOKIE = "Open the address that `mooring ui` printed: it holds the token of this session."
-WRONG_TOKEN = "The token is not that of this session: open the address that `mooring ui` printed."
+NO_COOKIE = "Open the address that `mooring ui` printed: it holds the token."
+WRONG_TOKEN = "The token is not that of the address that `mooring ui` printed last: open that one."
 
 
 class PageAccess:

@@ -120,13 +120,13 @@ def is_best(decision: Decision, name: str) -> bool:
     totals = decision.totals
     if totals is None:
         return decision.node_name == name
-    position = _position(decision, name)
+    position = decision.position(name)
     return position >= 0 and bool(totals[position] == totals.max())
 
 
 def weighted_gains(decision: Decision, origin: str, target: str) -> dict[str, int]:
     """Return by plugin how much more its weighted score is for `target` than for `origin`."""
-    here, there = _position(decision, target), _position(decision, origin)
+    here, there = decision.position(target), decision.position(origin)
     if here < 0 or there < 0:
         return {}
     return {
@@ -149,13 +149,3 @@ def _refusal(decision: Decision, name: str) -> Status | None:
         return None
     status = statuses.get(name)
     return status if status is not None and status.plugin else None
-
-
-def _position(decision: Decision, name: str) -> int:
-    """Return the position of a node among the feasible ones, or -1."""
-    feasible = decision.feasible
-    row = -1 if feasible is None else feasible.row(name)
-    if feasible is None or row < 0 or feasible.rows is None:
-        return row
-    found = np.flatnonzero(feasible.rows == row)
-    return int(found[0]) if len(found) else -1

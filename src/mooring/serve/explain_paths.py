@@ -259,5 +259,5 @@ def _whole(request: ExplainRequest, name: str, least: int) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text) >= least):
-        raise ExplainFailure(400, f"{name} must be an integer from {least} on, got {text!r}")
+        raise ExplainFailure(400, f"{name} must be an integer of at least {least}, got {text!r}")
     return int(text)

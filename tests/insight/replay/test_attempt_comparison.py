@@ -11,7 +11,7 @@ from mooring import Plugin, Status
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.journal.entries import AttemptEnds
 from mooring.explain.journal.journal import totals_digest
-from mooring.explain.recording import points_of
+from mooring.explain.recording import weighted_points
 from mooring.framework.decision import Decision, Outcome
 from mooring.insight.replay.attempt_comparison import (
     AttemptVerdict,
@@ -141,7 +141,7 @@ def faithful(decision: Decision) -> AttemptEnds:
     recorded = ends(
         decision.node_name, evaluated=decision.evaluated_nodes, feasible=len(decision.feasible)
     )
-    points = points_of(decision, decision.node_name)
+    points = weighted_points(decision, decision.node_name)
     return replace(recorded, totals=totals_digest(decision.totals), points=points)
 
 

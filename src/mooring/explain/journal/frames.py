@@ -26,7 +26,7 @@ MAX_FRAME = 2**28
 
 
 class TornFrameError(Exception):
-    """A file that ends within a frame: whoever wrote it was killed, or is writing."""
+    """A file that ends within a frame: its writer was killed, or is still writing."""
 
     def __init__(self, offset: int) -> None:
         super().__init__(f"the file ends within the frame at byte {offset}")

@@ -48,7 +48,7 @@ from mooring.explain.journal.entries import (
 )
 from mooring.explain.journal.omission import encode_object
 from mooring.explain.journal.segment_writer import SegmentWriter
-from mooring.explain.recording import points_of, record_of
+from mooring.explain.recording import record_of, weighted_points
 from mooring.framework.decision import Decision
 from mooring.framework.handle import HttpAnswer
 from mooring.framework.nodes import Rows
@@ -197,7 +197,7 @@ class SchedulingJournal(SilentTap):
             pod_group=self._group,
         )
         # At once: the scores take several times as much memory as the totals.
-        points = points_of(decision, decision.node_name)
+        points = weighted_points(decision, decision.node_name)
         self._put(_Decided(self._clock.now(), record, decision.totals, points))
 
     def extender_answered(

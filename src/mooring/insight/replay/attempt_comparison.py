@@ -8,9 +8,10 @@ from enum import Enum
 import msgspec
 
 from mooring.explain.journal.entries import AttemptEnds
-from mooring.explain.recording import points_of
+from mooring.explain.recording import weighted_points
 from mooring.framework.decision import Decision, Outcome
 from mooring.insight.comparison import Verdict, compare
+from mooring.offline.comparing_scheduler import weighted_gains
 
 
 class AttemptVerdict(Enum):
@@ -114,8 +115,8 @@ def _why_another(
     if plugin:
         # The recorded rules did not have the choice.
         return plugin, 0, reason
-    leads = _leads(examined, node_name, recorded)
-    earlier = {} if before is None else _leads(before, node_name, recorded)
+    leads = weighted_gains(examined, recorded, node_name)
+    earlier = {} if before is None else weighted_gains(before, recorded, node_name)
     names = dict.fromkeys((*leads, *earlier))
     changes = {name: leads.get(name, 0) - earlier.get(name, 0) for name in names}
     if not any(changes.values()):
@@ -123,20 +124,6 @@ def _why_another(
     # The change that favours the new node most.
     plugin = max(changes, key=changes.__getitem__)
     return plugin, changes[plugin], ""
-
-
-def _leads(decision: Decision, node_name: str, other: str) -> Mapping[str, int]:
-    """Return by plugin how many weighted points a node has more than another one."""
-    if decision.feasible is None:
-        return {}
-    names = list(decision.feasible.names)
-    if node_name not in names or other not in names:
-        return {}
-    one, two = names.index(node_name), names.index(other)
-    return {
-        name: int(scores.normalized[one] - scores.normalized[two]) * scores.weight
-        for name, scores in decision.scores.items()
-    }
 
 
 class Deviation(msgspec.Struct, frozen=True):
@@ -207,7 +194,7 @@ def deviating_plugin(ends: AttemptEnds, decision: Decision, examined: Decision) 
 
 def _differing_points(recorded: Mapping[str, int], examined: Decision, node_name: str) -> str:
     """Return the plugin whose weighted points of a node differ most from the recorded ones."""
-    found = points_of(examined, node_name)
+    found = weighted_points(examined, node_name)
     if not recorded or not found:
         return ""
     differences = {

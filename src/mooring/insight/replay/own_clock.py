@@ -8,7 +8,7 @@ import itertools
 
 
 class OwnClock:
-    """A clock that its owner moves forward; whoever sleeps is woken when the time has come."""
+    """A clock that its owner moves forward; sleepers are woken when their time has come."""
 
     def __init__(self, start: float) -> None:
         self._now = start

@@ -4,7 +4,7 @@ Units of lower priority are removed from the snapshot, the group is placed in it
 leave it room are put back, the most important first. Those that cannot be put back are the victims.
 
 kube-scheduler removes all units of lower priority at once, so the group goes where it scores best
-in the emptied cluster, whoever runs there. Here the fewest levels of units are removed with which
+in the emptied cluster, whatever runs there. Here the fewest levels of units are removed with which
 the group fits: units that violate no budget before those that do, and within each the lower
 priorities first. So a budget is violated, or a higher priority preempted, only if the group has no
 other place.
