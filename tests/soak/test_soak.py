@@ -43,7 +43,7 @@ from tests.soak.api_server import SimulatedTransport
 from tests.soak.scheduler_sets import Company
 from tests.soak.soak import company_of, main, run_seed
 
-SEEDS = 1200 if os.environ.get("CI") else 300
+SEEDS = 600 if os.environ.get("CI") else 300
 CHUNK = 50
 
 
