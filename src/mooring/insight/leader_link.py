@@ -20,6 +20,7 @@ from mooring.errors import ApiError, MooringError
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.data import ANSWER_VERSION
 from mooring.insight.leader import NoLeader, find_leader
+from mooring.insight.port_forward import PortForwardError
 from mooring.insight.scheduler_questions import (
     Answerer,
     NotKnown,
@@ -51,6 +52,9 @@ SEARCHING, ABSENT, LOST, LIMITED, LIVE = "searching", "absent", "lost", "limited
 
 _SEEN = "Decisions are those that this page sees."
 _FORBIDDEN = "The right to get leases in its namespace is needed; or name it with --scheduler."
+_PORT_FORWARD = (
+    "; the right to create pods/portforward is needed, or name its port with --scheduler"
+)
 _ELSEWHERE = "If one leads elsewhere, name it with --lease or --scheduler."
 
 
@@ -242,7 +246,8 @@ class LeaderLink:
                     raise
                 # The explanation of a pod may be allowed nevertheless: keep the way open.
                 state = LIMITED if error.status == 403 else ABSENT
-                self.state = LeaderState(state, leader.who, f"{_sentence(str(error))}. {_SEEN}")
+                text = f"The leader does not tell its decisions: {_line(error)}. {_SEEN}"
+                self.state = LeaderState(state, leader.who, text)
                 await self._clock.sleep(LAST_PAUSE)
                 return 0.0
             # The leader ends streams after some time, so that rights are checked again.
@@ -287,8 +292,9 @@ class LeaderLink:
         pause, self._pause = self._pause, min(2 * self._pause, LAST_PAUSE)
         if isinstance(error, UnansweredError) and error.retry_after:
             pause = error.retry_after
-        text = f"{_sentence(str(error))}. Asked again in {pause:.0f} s. {_SEEN}"
-        self.state = LeaderState(LOST, text=text)
+        advice = _PORT_FORWARD if isinstance(error, PortForwardError) else ""
+        reason = f"The leader cannot be followed: {_line(error)}{advice}."
+        self.state = LeaderState(LOST, text=f"{reason} Asked again in {pause:.0f} s. {_SEEN}")
         return pause
 
     def _leave(self) -> None:
@@ -300,6 +306,6 @@ class LeaderLink:
             self.state = LeaderState(SEARCHING)
 
 
-def _sentence(text: str) -> str:
-    """Return a text that begins as a sentence does, without a full stop."""
-    return (text[:1].upper() + text[1:]).rstrip(". \n")
+def _line(error: MooringError) -> str:
+    """Return the text of an error as one line, without a full stop."""
+    return " ".join(str(error).split()).rstrip(".")

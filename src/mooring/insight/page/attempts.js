@@ -5,15 +5,15 @@ import { when } from "./format.js";
 
 const TONES = { scheduled: "good", unschedulable: "warn", error: "bad" };
 
-/** Return the records of an explanation, the oldest first. */
+/** Return the records of an explanation, the newest first. */
 function recordsOf({ record, earlierAttempts }) {
   const all = record ? [...earlierAttempts, record] : [...earlierAttempts];
-  return all.sort((one, other) => one.time - other.time);
+  return all.sort((one, other) => other.time - one.time);
 }
 
-/** Return whether a record is the last with its number: another pod may have had the name. */
-function isLast(record, records) {
-  return records.filter((one) => one.attempt === record.attempt).at(-1) === record;
+/** Return whether a record is the newest with its number: another pod may have had the name. */
+function isNewest(record, records) {
+  return records.find((one) => one.attempt === record.attempt) === record;
 }
 
 export function Attempts({ found, rules }) {
@@ -35,8 +35,8 @@ export function Attempts({ found, rules }) {
         </thead>
         <tbody>
           ${records.map((one) => html`<tr key=${one.sequence} class=${isShown(one) ? "shown" : ""}>
-            <th scope="row">
-              ${isLast(one, records)
+            <th scope="row" class="nowrap">
+              ${isNewest(one, records)
                 ? html`<a href=${path(one.attempt)} aria-current=${isShown(one) ? "true" : undefined}>${one.attempt}</a>`
                 : one.attempt}
               ${isShown(one) && html` <span class="badge quiet">below</span>`}

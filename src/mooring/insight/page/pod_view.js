@@ -83,10 +83,10 @@ export class PodView extends Loaded {
         ${found.askedNow ? `${time ? `${time}, of which the leader remembers the outcome; a` : "A"}sked now.` : `${time}.`}
         ${" "}The pod ${found.currentNode ? html`is on <${NodeLink} name=${found.currentNode} />` : found.state}.
       </p>
-      <p class="quiet" id="whose-rules">
+      <p class="quiet asked" id="whose-rules"><span>
         Told by ${found.answeredBy}, by its own rules, in profile ${found.profile}.
         ${found.extendersNotAsked.length > 0 && ` Extenders are not asked for an explanation: ${found.extendersNotAsked.join(", ")}.`}
-        <button onClick=${() => this.load()}>Ask again</button>
+        </span><button onClick=${() => this.load()}>Ask again</button>
       </p>
       ${found.ruleDifferences.length > 0 && html`<p class="note" id="rule-differences">
         The rules of the leader are shown. Those of ${rules} differ: ${found.ruleDifferences.join("; ")}.
@@ -105,10 +105,10 @@ export class PodView extends Loaded {
           ? html`It is on <${NodeLink} name=${found.currentNode} />; asked ${time} as if it were not there.`
           : `It is pending; asked ${time}.`}
       </p>
-      <p class="quiet" id="whose-rules">
+      <p class="quiet asked" id="whose-rules"><span>
         Profile ${found.profile}, by the rules of ${found.rules}.
         ${found.unread.length > 0 && ` Could not be read, and count as if there were none: ${found.unread.join(", ")}.`}
-        <button onClick=${() => this.load()}>Ask again</button>
+        </span><button onClick=${() => this.load()}>Ask again</button>
       </p>
       ${attempt === "now" && (leader === "live" || leader === "limited")
         ? html`<p><a href=${podPath(namespace, name)}>The attempts of the leader</a></p>`
@@ -143,7 +143,7 @@ function Causes({ causes }) {
             <td class="number">${cause.nodes}</td>
             <th scope="row">${cause.plugin}</th>
             <td>${cause.reasons.join(", ")}</td>
-            <td><${NodeLink} name=${cause.example.node} /> ${diagnosis(cause.example)}</td>
+            <td class="wide"><${NodeLink} name=${cause.example.node} /> ${diagnosis(cause.example)}</td>
           </tr>`)}
         </tbody>
       </table>

@@ -12,6 +12,11 @@ const PAGE = 100;
 const LOOK_AGAIN = 3000;
 const TONES = { unschedulable: "warn", gated: "quiet", waiting: "quiet", nominated: "good" };
 
+/** Return a place without the events on which the pod is tried again: its own view lists them. */
+function short(place) {
+  return place.split(";")[0];
+}
+
 export class QueueView extends Loaded {
   state = { data: null, error: "", offset: 0, q: "" };
 
@@ -74,7 +79,7 @@ export class QueueView extends Loaded {
               (pod) => html`<tr key=${`${pod.namespace}/${pod.name}`}>
                 <th scope="row"><${PodLink} ...${pod} /></th>
                 <td><span class=${`badge ${TONES[pod.state]}`}>${pod.state}</span></td>
-                ${hasPlaces && html`<td class="wide">${pod.place}</td>`}
+                ${hasPlaces && html`<td>${short(pod.place)}</td>`}
                 <td class="number">${pod.priority}</td>
                 <td class="number">${age(pod.created)}</td>
                 <td>${pod.scheduler}</td>
