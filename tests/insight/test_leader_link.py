@@ -161,13 +161,14 @@ async def test_a_leader_with_too_many_readers_says_when_to_come_again() -> None:
         pytest.param(
             ours(403, "Forbidden", 'forbidden: User "jane" cannot get path "/explain"'),
             LIMITED,
+            f"does not tell its decisions: {WHO}: "
             'forbidden: User "jane" cannot get path "/explain"; get /explain/* is needed. ',
             id="no right to the decisions",
         ),
         pytest.param(
             ours(404, "NotFound", "it runs with --explain-memory=0", "records"),
             ABSENT,
-            "it runs with --explain-memory=0. ",
+            f"remembers no decisions: {WHO}: it runs with --explain-memory=0. ",
             id="nothing is kept",
         ),
     ],
@@ -179,8 +180,7 @@ async def test_a_leader_that_does_not_tell_its_decisions_can_still_be_asked(
     leader.refusal = response
     leader.answers["/explain/v1/namespaces"] = answer(200, {"version": 2, "name": "web"})
     async with linked(leader, decisions) as page:
-        begin = f"The leader does not tell its decisions: {WHO}: "
-        assert page.link.state == LeaderState(state, WHO, f"{begin}{text}{SEEN}")
+        assert page.link.state == LeaderState(state, WHO, f"The leader {text}{SEEN}")
         assert not decisions.leader_tells
         found = await page.link.explain("shop", "web", None)
         assert found == {"version": 2, "answeredBy": WHO, "name": "web"}

@@ -245,9 +245,10 @@ class LeaderLink:
                 if error.status not in (403, 404):
                     raise
                 # The explanation of a pod may be allowed nevertheless: keep the way open.
-                state = LIMITED if error.status == 403 else ABSENT
-                text = f"The leader does not tell its decisions: {_line(error)}. {_SEEN}"
-                self.state = LeaderState(state, leader.who, text)
+                is_limited = error.status == 403
+                what = "does not tell its decisions" if is_limited else "remembers no decisions"
+                text = f"The leader {what}: {_line(error)}. {_SEEN}"
+                self.state = LeaderState(LIMITED if is_limited else ABSENT, leader.who, text)
                 await self._clock.sleep(LAST_PAUSE)
                 return 0.0
             # The leader ends streams after some time, so that rights are checked again.
