@@ -43,7 +43,7 @@ export function Attempts({ found, rules }) {
             </th>
             <td class="nowrap">${when(one.time)}</td>
             <td><span class=${`badge ${TONES[one.outcome]}`}>${one.outcome}</span></td>
-            <td>${one.node && html`<${NodeLink} name=${one.node} />`}</td>
+            <td class="nowrap">${one.node && html`<${NodeLink} name=${one.node} />`}</td>
             <td class="wide">${one.message || one.bindingError || ""}</td>
           </tr>`)}
         </tbody>

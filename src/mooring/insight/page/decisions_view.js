@@ -52,10 +52,10 @@ export class DecisionsView extends Component {
           <tbody>
             ${shown.map(
               (one) => html`<tr key=${one.sequence}>
-                <td class="quiet">${when(one.time)}</td>
+                <td class="quiet nowrap">${when(one.time)}</td>
                 <td><span class=${`badge ${TONES[one.outcome]}`}>${one.outcome}</span></td>
                 <th scope="row"><${PodLink} namespace=${one.namespace} name=${one.name} /></th>
-                <td>${one.node && html`<${NodeLink} name=${one.node} />`}</td>
+                <td class="nowrap">${one.node && html`<${NodeLink} name=${one.node} />`}</td>
                 <td>${one.attempt > 0
                   ? html`<a class="nowrap" href=${podPath(one.namespace, one.name, one.attempt)}>leader, attempt ${one.attempt}</a>`
                   : html`<span class="quiet">${cluster.about.past ? "journal" : "API objects"}</span>`}</td>

@@ -26,10 +26,13 @@ export class ScoreMatrix extends Matrix {
   title = "Scores";
   about = "Raw → normalised, or one number where they are equal. The total is weighted.";
 
-  /** Return the feasible nodes, the best first. */
-  rows({ nodes, totals }) {
+  /** Return the feasible nodes, the best first; of equals, the chosen one. */
+  rows({ nodes, totals, chosenNode }) {
     const rows = nodes.map((_, row) => row).filter((row) => totals[row] !== null);
-    return rows.sort((one, other) => totals[other] - totals[one] || nodes[one].localeCompare(nodes[other]));
+    const isOther = (row) => Number(nodes[row] !== chosenNode);
+    const compare = (one, other) =>
+      totals[other] - totals[one] || isOther(one) - isOther(other) || nodes[one].localeCompare(nodes[other]);
+    return rows.sort(compare);
   }
 
   table({ nodes, totals, scorePlugins, chosenNode, currentNode }, page) {
