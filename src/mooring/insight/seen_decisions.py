@@ -72,8 +72,8 @@ class SeenDecisions:
         #: By uid: the sequence numbers of sightings, and of the leader's records by attempt.
         self._sighted_of: dict[str, set[int]] = {}
         self._told_of: dict[str, dict[tuple[int, float], int]] = {}
-        #: Sightings that wait for the leader's record, in the order of their times.
-        self._held: list[SeenDecision] = []
+        #: By uid: the sightings that wait for the leader's record, the first of the oldest first.
+        self._held: OrderedDict[str, list[SeenDecision]] = OrderedDict()
         #: The profiles of which the leader has told attempts.
         self._profiles: set[str] = set()
         #: The sequence number of the newest one; 0 before the first.
@@ -101,8 +101,13 @@ class SeenDecisions:
     def settle(self) -> None:
         """Add the sightings that have waited long enough for the leader's record."""
         ready = self._now() - HOLD_SECONDS
-        while self._held and (not self.leader_tells or self._held[0].time <= ready):
-            self._add(self._held.pop(0))
+        while self._held:
+            uid, waiting = next(iter(self._held.items()))
+            if self.leader_tells and waiting[0].time > ready:
+                return
+            del self._held[uid]
+            for seen in waiting:
+                self._add(seen)
 
     # What API objects show.
 
@@ -133,7 +138,7 @@ class SeenDecisions:
         if self._is_told(seen):
             return
         if self.leader_tells and spec.scheduler_name in self._profiles and outcome != GATED:
-            self._held.append(seen)
+            self._held.setdefault(seen.uid, []).append(seen)
             return
         self._add(seen)
 
@@ -215,7 +220,9 @@ class SeenDecisions:
 
     def _withdraw(self, told: SeenDecision) -> None:
         """Leave out the sightings of an attempt that the leader has told."""
-        self._held = [one for one in self._held if not _is_same(told, one)]
+        waiting = [one for one in self._held.pop(told.uid, ()) if not _is_same(told, one)]
+        if waiting:
+            self._held[told.uid] = waiting
         for sequence in sorted(self._sighted_of.get(told.uid, ())):
             if _is_same(told, self._sighted[sequence]):
                 self._forget(sequence)
