@@ -33,6 +33,11 @@ async def test_it_prints_the_address_and_ends_by_a_signal(tmp_path: Path) -> Non
                     assert answer.status == 200
                 async with session.get(answer.url.with_path("/api/nodes")) as found:
                     assert (await found.json())["names"] == ["node-0", "node-1"]
+                # The scheduler of the local cluster is found, and tells its decisions.
+                async with session.get(answer.url.with_path("/api/changes")) as changes:
+                    async for line in changes.content:
+                        if b'"state":"live"' in line:
+                            break
             await asyncio.to_thread(wait_logged, process, "Ctrl-C ends it.")
             process.send(signal.SIGINT)
             assert await asyncio.to_thread(process.wait) == 0
@@ -61,7 +66,15 @@ def test_a_folder_without_a_journal(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(
-    "flag", ["--kubeconfig=x", "--context=x", "--feature-gates=A=true", "--emulated-version=1.36"]
+    "flag",
+    [
+        "--kubeconfig=x",
+        "--context=x",
+        "--scheduler=https://x",
+        "--lease=a/b",
+        "--feature-gates=A=true",
+        "--emulated-version=1.36",
+    ],
 )
 def test_a_journal_is_no_cluster(
     flag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -71,6 +84,11 @@ def test_a_journal_is_no_cluster(
     assert capsys.readouterr().err == (
         f"error: {name} has no effect on a journal: leave out it or --journal\n"
     )
+
+
+def test_a_lease_that_makes_no_sense(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ui", "--lease=x"]) == 1
+    assert capsys.readouterr().err == "error: --lease must be NAMESPACE/NAME, got 'x'\n"
 
 
 @pytest.mark.parametrize("text", ["-1", "65536", "http"])

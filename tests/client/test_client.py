@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from mooring.api import CustomResource, Node, ObjectMeta, Pod, ResourceClaim
-from mooring.client.client import APPLY, JSON_PATCH, MERGE, STRATEGIC, Client
+from mooring.client.client import APPLY, JSON_PATCH, MERGE, REQUEST_SECONDS, STRATEGIC, Client
 from mooring.client.protobuf import PROTOBUF
 from mooring.client.rate_limit import RateLimit
 from mooring.client.resources import ListOptions
@@ -180,6 +180,16 @@ async def test_a_watch_is_asked_for_and_read() -> None:
         batches = [batch async for batch in watch.batches()]
     assert transport.asked[0].target == "/api/v1/pods?resourceVersion=5&watch=true"
     assert [event.object.metadata.name for batch in batches for event in batch] == ["p"]
+
+
+async def test_a_stream_is_read_as_it_arrives() -> None:
+    transport = FakeTransport(FakeStream([b"a", b"b"]))
+    client = Client(transport)
+    async with client.stream("/x?since=1", accept="text/event-stream") as stream:
+        assert [chunk async for chunk in stream.chunks()] == [b"a", b"b"]
+    (request,) = transport.asked
+    assert (request.method, request.target) == ("GET", "/x?since=1")
+    assert (request.accept, request.timeout) == ("text/event-stream", REQUEST_SECONDS)
 
 
 async def test_a_watch_that_is_refused_raises() -> None:

@@ -102,7 +102,10 @@ async def test_the_holder_is_the_leader() -> None:
     ],
 )
 async def test_nobody_leads_who_answers(response: Any, reason: str) -> None:
-    assert await found(response) == NoLeader(reason)
+    missing = await found(response)
+    assert isinstance(missing, NoLeader)
+    assert missing.reason == reason
+    assert missing.is_forbidden is (response.status == 403)
 
 
 def test_the_leases_of_a_scheduler_name() -> None:

@@ -12,7 +12,9 @@ import pytest
 
 from mooring.errors import ObjectError
 from mooring.insight.page_data import LiveCursor, PageData
+from mooring.insight.scheduler_questions import SchedulerAddress
 from tests.apiserver.api_server import PODS, pod
+from tests.insight.scripted_leader import record
 from tests.local.clusters import Reader, running
 from tests.support.pages import explained_by_command, serving
 
@@ -38,7 +40,14 @@ async def test_the_whole_cluster(tmp_path: Path) -> None:
         await two_pods(cluster)
         async with serving(tmp_path) as page:
             found = await until(page.data, lambda one: one["pods"] == 1 and one["pending"] == 1)
-            assert found == {"nodes": 2, "pods": 1, "pending": 1, "failure": "", "unread": []}
+            assert found == {
+                "nodes": 2,
+                "pods": 1,
+                "pending": 1,
+                "failure": "",
+                "unread": [],
+                "leader": None,
+            }
             about = page.data.about()
             assert about["server"].startswith("https://127.0.0.1:")
             (profile,) = about["profiles"]
@@ -111,7 +120,7 @@ async def test_changes_since_a_mark(tmp_path: Path) -> None:
         assert [one.name for one in changes["decisions"] if one.outcome == "bound"] == ["web"]
         assert data.newest_decisions()
         assert data.cursor(data.mark(cursor)) == LiveCursor(
-            cursor.version, cursor.generation, cursor.sequence
+            cursor.version, cursor.generation, cursor.sequence, cursor.revision
         )
 
 
@@ -129,9 +138,75 @@ async def test_another_set_of_nodes_must_be_read_again(tmp_path: Path) -> None:
         assert data.changes(cursor) is None
 
 
-@pytest.mark.parametrize("mark", ["", "0.1.2.3", "....", "x"])
+@pytest.mark.parametrize("mark", ["", "0.1.2.3.4", ".....", "x"])
 async def test_a_mark_of_another_process_means_nothing(mark: str, tmp_path: Path) -> None:
     async with running(tmp_path, nodes=1), serving(tmp_path) as page:
         changes = page.data.changes(page.data.cursor(mark))
         assert changes is not None
         assert "reset" in changes
+
+
+async def live(data: PageData) -> None:
+    """Wait until the leader tells its decisions."""
+    await until(data, lambda one: one["leader"].state == "live")
+
+
+async def test_a_decision_that_is_withdrawn_replaces_all(tmp_path: Path) -> None:
+    async with running(tmp_path, nodes=1), serving(tmp_path) as page:
+        data = page.data
+        cursor = data.cursor(data.whole_nodes()["mark"])
+        data.changes(cursor)
+        told = record(1, 1, time=7.0)
+        data.decisions.tell(told)
+        changes = data.changes(cursor)
+        assert changes is not None
+        assert [one.outcome for one in changes["decisions"]] == ["scheduled"]
+        # The binding failed: the same attempt is told again.
+        told.outcome = "error"
+        data.decisions.tell(told)
+        changes = data.changes(cursor)
+        assert changes is not None
+        assert "decisions" not in changes
+        assert [one.outcome for one in changes["allDecisions"]] == ["error"]
+        assert data.changes(cursor) is None
+
+
+async def test_the_leader_tells_what_was_before(tmp_path: Path) -> None:
+    async with running(tmp_path, nodes=2) as cluster:
+        await two_pods(cluster)
+        await cluster.until(f"{PODS}/huge", lambda found: found["status"].get("conditions"))
+        async with serving(tmp_path, leader=SchedulerAddress()) as page:
+            await live(page.data)
+            async with asyncio.timeout(20):
+                while len(page.data.newest_decisions()) < 2:
+                    await asyncio.sleep(0.01)
+            found = {one.name: one for one in page.data.newest_decisions()}
+            assert (found["web"].outcome, found["web"].attempt) == ("scheduled", 1)
+            assert found["huge"].outcome == "unschedulable"
+            web = await page.data.explain_attempt("default", "web", 1)
+            assert isinstance(web, dict)
+            answered = await cluster.get("/explain/v1/namespaces/default/pods/web?attempt=1")
+            for key in ("record", "nodes", "totals", "scorePlugins", "filterPlugins", "statuses"):
+                assert web[key] == answered[key]
+            assert web["ruleDifferences"] == []
+
+
+async def test_pending_pods_have_places_in_the_queue(tmp_path: Path) -> None:
+    async with running(tmp_path, nodes=1) as cluster:
+        await two_pods(cluster)
+        await cluster.until(f"{PODS}/huge", lambda found: found["status"].get("conditions"))
+        async with serving(tmp_path, leader=SchedulerAddress()) as page:
+            await live(page.data)
+            await until(page.data, lambda one: one["pending"] == 1)
+            found = await page.data.pending("", 0)
+            assert found["problem"] == ""
+            assert found["pods"][0]["place"].startswith("unschedulable for ")
+            place = await page.data.place("default", "huge")
+            assert place["place"].startswith("unschedulable for ")
+            assert (await page.data.place("default", "web"))["place"] == ""
+        async with serving(tmp_path) as page:
+            await until(page.data, lambda one: one["pending"] == 1)
+            assert (await page.data.pending("", 0))["pods"][0]["place"] == ""
+            assert await page.data.explain_attempt("default", "huge", None) == ""
+            with pytest.raises(ObjectError, match="no leader is asked"):
+                await page.data.explain_attempt("default", "huge", 1)

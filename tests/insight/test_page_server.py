@@ -14,8 +14,11 @@ import pytest
 
 from mooring.errors import ConfigError
 from mooring.insight import page_server
+from mooring.insight.leader_link import LeaderBusyError
 from mooring.insight.page_access import HEADERS, NO_COOKIE, WRONG_HOST, WRONG_ORIGIN, WRONG_TOKEN
+from mooring.insight.page_data import PageData
 from mooring.insight.page_server import listen
+from mooring.insight.scheduler_questions import SchedulerAddress
 from tests.apiserver.api_server import PODS, pod
 from tests.local.clusters import running
 from tests.support.pages import ServedPage, serving
@@ -114,6 +117,69 @@ async def test_the_answers(tmp_path: Path) -> None:
                 400,
                 'offset must be a non-negative integer, got "-1"',
             )
+
+
+async def test_the_leader_answers_if_there_is_one(tmp_path: Path) -> None:
+    async with running(tmp_path, nodes=2) as cluster:
+        await cluster.post(PODS, pod("web"))
+        await cluster.until(f"{PODS}/web", lambda found: found["spec"].get("nodeName"))
+        async with (
+            serving(tmp_path, leader=SchedulerAddress()) as page,
+            visited(page) as session,
+        ):
+
+            async def ask(path: str) -> Any:
+                async with session.get(path) as answer:
+                    return answer.status, await answer.json()
+
+            web = "/api/explain?namespace=default&name=web"
+            async with asyncio.timeout(20):
+                while page.data.summary()["leader"].state != "live":
+                    await asyncio.sleep(0.01)
+            for path in (web, f"{web}&attempt=1"):
+                status, found = await ask(path)
+                assert (status, found["record"]["attempt"]) == (200, 1)
+                assert found["answeredBy"].startswith("the scheduler of the local cluster ")
+            status, found = await ask(f"{web}&attempt=now")
+            assert (status, found["rules"], found["noLeader"]) == (
+                200,
+                "the default configuration",
+                "",
+            )
+            status, found = await ask(f"{web}&attempt=7")
+            assert (status, found["error"]) == (
+                404,
+                "attempt 7 of pod default/web is not known; known are: 1",
+            )
+            status, found = await ask(f"{web}&attempt=x")
+            assert (status, found["error"]) == (
+                400,
+                'attempt must be a non-negative integer, got "x"',
+            )
+            assert await ask("/api/place?namespace=default&name=web") == (
+                200,
+                {"place": "", "problem": ""},
+            )
+
+
+async def test_a_busy_leader_is_said_with_the_time_to_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object) -> None:
+        raise LeaderBusyError(2.2)
+
+    monkeypatch.setattr(PageData, "explain_attempt", refuse)
+    async with (
+        running(tmp_path, nodes=1),
+        serving(tmp_path) as page,
+        visited(page) as session,
+        session.get("/api/explain?namespace=default&name=web") as answer,
+    ):
+        assert (answer.status, answer.headers["Retry-After"]) == (429, "3")
+        assert await answer.json() == {
+            "error": "the leader answers too many questions already; asked again in 2 s",
+            "retryAfter": 3,
+        }
 
 
 @pytest.mark.parametrize(

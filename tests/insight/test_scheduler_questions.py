@@ -12,14 +12,20 @@ from mooring.client.connection import Connection
 from mooring.errors import MooringError, NoAnswerError
 from mooring.insight.leader import LeaseName, NoLeader
 from mooring.insight.scheduler_questions import (
+    IDLE_SECONDS,
     Answerer,
     NotKnown,
     SchedulerAddress,
+    UnansweredError,
     ask_about_pod,
+    ask_about_queue,
+    follow_decisions,
+    leases_of,
     opened_scheduler,
 )
+from mooring.insight.server_events import ServerEvent
 from mooring.serve.explain_paths import GROUP, NO_RECORDS
-from tests.client.fakes import FakeTransport, answer, failure
+from tests.client.fakes import FakeStream, FakeTransport, answer, failure
 from tests.insight.test_leader import ADDRESS, NOW, lease
 from tests.local.clusters import running
 
@@ -41,7 +47,7 @@ async def opened(
         CONNECTION,
         Client(transport),
         address or SchedulerAddress(),
-        scheduler_name=name,
+        scheduler_names=(name,),
         now=NOW,
         user_agent="test",
     ) as found:
@@ -59,7 +65,7 @@ async def test_the_api_server_of_a_local_cluster_answers_itself(tmp_path: Path) 
             CONNECTION,
             cluster.client,
             SchedulerAddress(),
-            scheduler_name="",
+            scheduler_names=("",),
             now=NOW,
             user_agent="test",
         ) as local,
@@ -95,6 +101,7 @@ async def test_a_scheduler_that_is_named_needs_a_certificate() -> None:
     )
     found, _ = await opened(answer(200, lease()), address=url)
     assert isinstance(found, Answerer)
+    assert found.leader is not None and found.leader.address == ADDRESS
     assert found.who == f"the scheduler {ADDRESS.holder} (Lease kube-system/kube-scheduler)"
     given = SchedulerAddress(url="https://127.0.0.1:1", certificate_sha256="0" * 64)
     found, asked = await opened(address=given)
@@ -104,7 +111,9 @@ async def test_a_scheduler_that_is_named_needs_a_certificate() -> None:
 
 async def asked_pod(response: Any, attempt: int | None = None) -> Any:
     transport = FakeTransport(response)
-    found = await ask_about_pod(Answerer(Client(transport), "S"), "shop", "a/b", attempt)
+    found = await ask_about_pod(
+        Answerer(Client(transport), "S"), "shop", "a/b", attempt, advice="do this"
+    )
     suffix = "" if attempt is None else f"?attempt={attempt}"
     assert transport.asked[0].target == f"/explain/v1/namespaces/shop/pods/a%2Fb{suffix}"
     return found
@@ -122,18 +131,17 @@ async def test_answers_about_a_pod() -> None:
     [
         pytest.param(
             NoAnswerError("connection refused", sent=False),
-            "S cannot be asked: connection refused; --now asks without the scheduler",
+            "S cannot be asked: connection refused; do this",
             id="not reached",
         ),
         pytest.param(
             answer(401, failure(401, "Unauthorized", "Unauthorized")),
-            "S does not accept the credentials of the kubeconfig; --now asks without the scheduler",
+            "S does not accept the credentials of the kubeconfig; do this",
             id="not known",
         ),
         pytest.param(
             ours(403, "Forbidden", "forbidden: User x"),
-            "S: forbidden: User x; get pods or get /explain/* is needed; --now asks without the "
-            "scheduler",
+            "S: forbidden: User x; get pods or get /explain/* is needed; do this",
             id="no rights",
         ),
         pytest.param(
@@ -155,3 +163,73 @@ async def test_failures_are_one_line(response: Any, line: str) -> None:
     with pytest.raises(MooringError) as raised:
         await asked_pod(response)
     assert str(raised.value) == line
+
+
+def test_the_leases_of_several_schedulers() -> None:
+    default = LeaseName("kube-system", "kube-scheduler")
+    gpu = LeaseName("kube-system", "gpu")
+    assert leases_of(SchedulerAddress(), ["default-scheduler", "gpu"]) == [default, gpu]
+    assert leases_of(SchedulerAddress(), ["gpu"]) == [gpu, default]
+    named = SchedulerAddress(lease=LeaseName("a", "b"))
+    assert leases_of(named, ["default-scheduler", "gpu"]) == [LeaseName("a", "b")]
+
+
+async def test_a_question_that_must_be_asked_later() -> None:
+    transport = FakeTransport(ours(429, "TooManyRequests", "too many questions", Retry_After="7"))
+    with pytest.raises(UnansweredError, match="S: too many questions") as raised:
+        await ask_about_pod(Answerer(Client(transport), "S"), "shop", "web", None, retries=0)
+    assert (raised.value.status, raised.value.retry_after) == (429, 7.0)
+    assert len(transport.asked) == 1
+
+
+async def test_the_places_in_the_queue() -> None:
+    place = {"namespace": "shop", "name": "web", "uid": "u", "place": "active", "position": 3}
+    page = {"version": 1, "items": [place], "continue": "", "total": 1}
+    transport = FakeTransport(answer(200, page))
+    found = await ask_about_queue(Answerer(Client(transport), "S"))
+    assert [(one.key, one.position) for one in found.items] == [("shop/web", 3)]
+    assert transport.asked[0].target == "/explain/v1/queue?limit=5000"
+
+
+@pytest.mark.parametrize(
+    ("response", "line"),
+    [
+        pytest.param(
+            ours(403, "Forbidden", "forbidden"),
+            "S: forbidden; get /explain/\\* is needed",
+            id="no right to the path",
+        ),
+        pytest.param(answer(200, b"[]"), "S: the queue cannot be read: ", id="not a queue"),
+    ],
+)
+async def test_a_queue_that_is_not_told(response: Any, line: str) -> None:
+    with pytest.raises(UnansweredError, match=line):
+        await ask_about_queue(Answerer(Client(FakeTransport(response)), "S"))
+
+
+async def test_decisions_are_followed_from_a_sequence_number_on() -> None:
+    stream = FakeStream(
+        [b":\n\n", b"id: 8\nevent: decision\ndata: {}\n\n", NoAnswerError("lost", sent=True)]
+    )
+    transport = FakeTransport(stream)
+    batches = follow_decisions(Answerer(Client(transport), "S"), 7)
+    assert [await anext(batches), await anext(batches)] == [[], [ServerEvent("decision", b"{}")]]
+    with pytest.raises(UnansweredError, match="S cannot be asked: lost"):
+        await anext(batches)
+    (request,) = transport.asked
+    assert (request.target, request.accept) == (
+        "/explain/v1/decisions?since=7",
+        "text/event-stream",
+    )
+    # A comment comes every 15 s: what is silent for longer is broken.
+    assert IDLE_SECONDS == 45.0
+
+
+async def test_decisions_that_may_not_be_read() -> None:
+    refused = ours(403, "Forbidden", "forbidden: User x")
+    transport = FakeTransport(FakeStream([refused.body], status=403))
+    with pytest.raises(UnansweredError) as raised:
+        async for _ in follow_decisions(Answerer(Client(transport), "S"), 0):
+            raise AssertionError("there is nothing to read")
+    assert str(raised.value) == "S: forbidden: User x; get /explain/* is needed"
+    assert raised.value.status == 403

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from mooring.api import Pod
+from mooring.explain.attempt_record import AttemptRecord
 from mooring.informers.store import Store
-from mooring.insight.seen_decisions import SeenDecision, SeenDecisions
+from mooring.insight.seen_decisions import HOLD_SECONDS, SeenDecision, SeenDecisions
 from mooring.testing.builders import make_pod
 
 
@@ -29,8 +32,9 @@ def test_a_pod_that_gets_a_node() -> None:
     found = seen(
         make_pod("p"), make_pod("p", node="n1"), make_pod("p", node="n1", labels={"a": "b"})
     )
+    uid = make_pod("p").metadata.uid
     assert found.after(0, 10) == [
-        SeenDecision(1, 7.0, "default", "p", "bound", "default-scheduler", "n1")
+        SeenDecision(1, 7.0, "default", "p", "bound", "default-scheduler", "n1", uid=uid)
     ]
 
 
@@ -64,3 +68,174 @@ def test_only_the_newest_are_kept() -> None:
     assert [one.sequence for one in found.after(0, 2)] == [4, 5]
     assert [one.sequence for one in found.after(4, 10)] == [5]
     assert found.after(5, 10) == []
+
+
+class Watched:
+    """Pods that change, a leader that tells its attempts, and a clock."""
+
+    def __init__(self, most: int = 100) -> None:
+        self.now = 100.0
+        self.decisions = SeenDecisions(lambda: self.now, most)
+        self._store: Store[Pod] = Store()
+        self._store.add_handler(self.decisions.handler())
+
+    def pods(self, *pods: Pod) -> None:
+        for pod in pods:
+            self._store.add(pod)
+
+    def bind(self, name: str = "p", **more: Any) -> None:
+        uid = {"uid": f"uid-{name}"}
+        self.pods(make_pod(name, metadata=uid, **more))
+        self.pods(make_pod(name, metadata=uid, node="n1", **more))
+
+    def refuse(self, message: str, name: str = "p") -> None:
+        uid = {"uid": f"uid-{name}"}
+        if self._store.get(name, "default") is None:
+            self.pods(make_pod(name, metadata=uid))
+        self.pods(make_pod(name, metadata=uid, status=condition("Unschedulable", message)))
+
+    def tell(self, attempt: int = 1, outcome: str = "scheduled", **more: Any) -> None:
+        self.decisions.tell(record(attempt, outcome, **{"time": self.now, **more}))
+
+    def shown(self) -> list[tuple[str, int]]:
+        """Return outcome and attempt of what is shown."""
+        self.decisions.settle()
+        return [(one.outcome, one.attempt) for one in self.decisions.after(0, 100)]
+
+
+def record(attempt: int, outcome: str, name: str = "p", **more: Any) -> AttemptRecord:
+    return AttemptRecord(
+        sequence=attempt,
+        namespace="default",
+        name=name,
+        uid=f"uid-{name}",
+        attempt=attempt,
+        outcome=outcome,
+        **{"profile": "default-scheduler", **more},
+    )
+
+
+def test_the_leader_tells_an_attempt() -> None:
+    watched = Watched()
+    watched.decisions.tell(record(2, "scheduled", time=5.0, node="n1"))
+    watched.decisions.tell(record(1, "unschedulable", "q", time=4.0, message="0/1", node="n2"))
+    assert watched.decisions.after(0, 10) == [
+        # A pod that is unschedulable has lost its node.
+        SeenDecision(
+            2, 4.0, "default", "q", "unschedulable", "default-scheduler", "", "0/1", "uid-q", 1
+        ),
+        SeenDecision(
+            1, 5.0, "default", "p", "scheduled", "default-scheduler", "n1", "", "uid-p", 2
+        ),
+    ]
+
+
+def test_a_sighting_after_the_record_is_left_out() -> None:
+    watched = Watched()
+    watched.tell(1, "unschedulable", message="0/1")
+    watched.refuse("0/1")
+    watched.tell(2)
+    watched.bind()
+    assert watched.shown() == [("unschedulable", 1), ("scheduled", 2)]
+    assert watched.decisions.revision == 0
+
+
+def test_a_sighting_before_the_record_is_withdrawn() -> None:
+    watched = Watched()
+    watched.refuse("0/1")
+    watched.bind()
+    assert watched.shown() == [("unschedulable", 0), ("bound", 0)]
+    watched.tell(1, "unschedulable", message="0/1")
+    assert watched.decisions.revision == 1
+    watched.tell(2)
+    assert watched.decisions.revision == 2
+    assert watched.shown() == [("unschedulable", 1), ("scheduled", 2)]
+
+
+def test_a_sighting_waits_for_the_record_of_a_leader_that_tells() -> None:
+    watched = Watched()
+    watched.decisions.leader_tells = True
+    watched.tell(1, name="other")
+    watched.bind()
+    assert watched.shown() == [("scheduled", 1)]
+    watched.tell(1)
+    watched.now += HOLD_SECONDS + 1
+    assert watched.shown() == [("scheduled", 1), ("scheduled", 1)]
+    assert watched.decisions.revision == 0
+
+
+@pytest.mark.parametrize("ends", ["no record comes", "the leader is lost"])
+def test_a_sighting_that_waited_in_vain_is_shown(ends: str) -> None:
+    watched = Watched()
+    watched.decisions.leader_tells = True
+    watched.tell(1, name="other")
+    watched.bind()
+    assert watched.shown() == [("scheduled", 1)]
+    if ends == "the leader is lost":
+        watched.decisions.leader_tells = False
+    else:
+        watched.now += HOLD_SECONDS
+    assert watched.shown() == [("scheduled", 1), ("bound", 0)]
+
+
+def test_pods_of_other_schedulers_and_gated_pods_do_not_wait() -> None:
+    watched = Watched()
+    watched.decisions.leader_tells = True
+    watched.tell(1, name="other")
+    watched.bind(scheduler_name="another")
+    watched.pods(make_pod("g", metadata={"uid": "g"}))
+    gated = condition("SchedulingGated", "waits")
+    watched.pods(make_pod("g", metadata={"uid": "g"}, status=gated))
+    assert watched.shown() == [("scheduled", 1), ("bound", 0), ("gated", 0)]
+
+
+def test_what_was_seen_during_a_break_is_told_again_without_gap_or_double() -> None:
+    watched = Watched()
+    watched.decisions.leader_tells = True
+    watched.tell(1, "unschedulable", message="first")
+    watched.decisions.leader_tells = False
+    watched.now += 10
+    second = watched.now
+    watched.refuse("second")
+    watched.now += 10
+    watched.refuse("first")
+    assert watched.shown() == [("unschedulable", 1), ("unschedulable", 0), ("unschedulable", 0)]
+    watched.decisions.leader_tells = True
+    # The clock of the leader is ahead by a second.
+    watched.tell(2, "unschedulable", message="second", time=second + 1)
+    watched.tell(3, "unschedulable", message="first", time=second + 11)
+    assert watched.shown() == [("unschedulable", 1), ("unschedulable", 2), ("unschedulable", 3)]
+
+
+def test_what_a_lost_leader_decided_stays_if_the_next_one_does_not_know_it() -> None:
+    watched = Watched()
+    watched.refuse("by the old one")
+    watched.now += 60
+    watched.tell(1, "unschedulable", message="by the new one")
+    assert watched.shown() == [("unschedulable", 0), ("unschedulable", 1)]
+
+
+def test_an_attempt_that_is_told_twice_is_shown_once() -> None:
+    watched = Watched()
+    watched.tell(1)
+    last = watched.decisions.last
+    watched.tell(1)
+    assert (watched.shown(), watched.decisions.last) == ([("scheduled", 1)], last)
+    assert watched.decisions.revision == 0
+    # Its binding failed.
+    watched.tell(1, "error", message="refused")
+    assert watched.shown() == [("error", 1)]
+    assert watched.decisions.revision == 1
+
+
+def test_only_the_newest_of_the_leader_are_kept_and_do_not_displace_others() -> None:
+    watched = Watched(most=3)
+    watched.bind("seen")
+    for attempt in range(1, 6):
+        watched.now += 1
+        watched.tell(attempt, "unschedulable", message=str(attempt))
+    kept = [("bound", 0), ("unschedulable", 3), ("unschedulable", 4), ("unschedulable", 5)]
+    assert watched.shown() == kept
+    # Attempts that are forgotten can be told again.
+    watched.tell(1, "unschedulable", message="1")
+    assert watched.shown()[1:] == [*kept[2:], ("unschedulable", 1)]

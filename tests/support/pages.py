@@ -14,18 +14,21 @@ import msgspec
 
 from mooring.cli.main import main
 from mooring.client.kubeconfig import load_kubeconfig
-from mooring.config import default_config
+from mooring.config import default_config, load_config
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.insight.following import following, reading_client
+from mooring.insight.leader_link import LeaderLink
 from mooring.insight.page_access import LOOPBACK, PageAccess
 from mooring.insight.page_data import PageData
 from mooring.insight.page_files import load_page
+from mooring.insight.page_leader import PageLeader
 from mooring.insight.page_past import PagePast
 from mooring.insight.page_questions import PageQuestions
 from mooring.insight.page_server import PageServer, listen
 from mooring.insight.page_source import FollowedCluster
 from mooring.insight.replay.rules import recorded_rules
+from mooring.insight.scheduler_questions import SchedulerAddress
 from mooring.registry import default_registry
 
 RULES = "the default configuration"
@@ -64,22 +67,52 @@ class ServedPage(ServedPast):
 
 @asynccontextmanager
 async def serving(
-    folder: Path, *, plugins: Sequence[type[Plugin]] = (), port: int = 0, token: str = ""
+    folder: Path,
+    *,
+    plugins: Sequence[type[Plugin]] = (),
+    port: int = 0,
+    token: str = "",
+    kubeconfig: str = "kubeconfig",
+    leader: SchedulerAddress | None = None,
+    config: Path | None = None,
 ) -> AsyncIterator[ServedPage]:
-    """Serve the page about the cluster whose kubeconfig is in a folder."""
+    """Serve the page about the cluster whose kubeconfig is in a folder.
+
+    With `leader` it looks for the leader as that says; `config` is a file with rules.
+    """
     registry, gates = default_registry(plugins), FeatureGates()
     enabled = dict.fromkeys(plugin.name for plugin in plugins)
-    config = default_config(registry=registry, feature_gates=gates, enabled=enabled)
-    connection = load_kubeconfig(folder / "kubeconfig")
+    rules = RULES if config is None else config.name
+    loaded = (
+        default_config(registry=registry, feature_gates=gates, enabled=enabled)
+        if config is None
+        else load_config(config, registry=registry, feature_gates=gates)
+    )
+    connection = load_kubeconfig(folder / kubeconfig)
     with listen(port) as listener:
         port = listener.getsockname()[1]
         access = PageAccess(port, token)
         async with (
             reading_client(connection, "test") as client,
-            following(config, client, registry, gates) as running,
+            following(loaded, client, registry, gates) as running,
+            contextlib.AsyncExitStack() as stack,
         ):
-            data = PageData(FollowedCluster(running), rules=RULES, server=connection.server)
-            questions = PageQuestions(running, config, registry, gates)
+            source, clock = FollowedCluster(running), running.scheduler.clock
+            told: PageLeader | None = None
+            if leader is not None:
+                link = LeaderLink(
+                    connection,
+                    client,
+                    leader,
+                    source.decisions,
+                    scheduler_names=source.scheduler_names,
+                    clock=clock,
+                    user_agent="test",
+                )
+                await stack.enter_async_context(link.opened())
+                told = PageLeader(link, running.scheduler.profiles, clock)
+            data = PageData(source, rules=rules, server=connection.server, leader=told)
+            questions = PageQuestions(running, loaded, registry, gates)
             server = PageServer(data, load_page(), access, questions=questions)
             server.start(listener)
             try:

@@ -1,4 +1,4 @@
-"""The pictures of a terminal show what the commands print."""
+"""The pictures show what the commands print, and the page."""
 
 from __future__ import annotations
 
@@ -26,3 +26,16 @@ def test_characters_of_markup_are_text() -> None:
     picture = screenshots.draw([("$ echo '<b>&'", True), ("<b>&", False)])
     assert screenshots.text_of(picture) == ["$ echo '<b>&'", "<b>&"]
     assert "<b>" not in picture
+
+
+def test_the_pictures_of_the_page_are_there() -> None:
+    for name, (_, _, height) in screenshots.PAGE_PICTURES.items():
+        data = (screenshots.IMAGES / name).read_bytes()
+        assert data.startswith(b"\x89PNG")
+        assert int.from_bytes(data[20:24], "big") == height
+        assert len(data) < 200_000
+
+
+def test_a_picture_that_does_not_exist() -> None:
+    with pytest.raises(SystemExit, match=r"there is no picture nope\.svg"):
+        screenshots.main(["nope.svg"])

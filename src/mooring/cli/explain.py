@@ -19,17 +19,16 @@ from mooring.cli.messages import terminal_width
 from mooring.cli.recorded_attempt import explain_recorded
 from mooring.cli.rule_flags import add_rule_flags, gives_rules, read_rules
 from mooring.cli.schedule import shown_nodes
+from mooring.cli.scheduler_flags import add_scheduler_flags, read_scheduler_address
 from mooring.errors import ApiError, ConfigError, MooringError, ObjectError
 from mooring.explain.data import ANSWER_VERSION, answer_data
 from mooring.explain.data_reading import read_live_explanation
-from mooring.explain.lease_annotations import read_fingerprint
 from mooring.explain.tables import wrap
 from mooring.explain.text import explanation_text
 
 if TYPE_CHECKING:
     from mooring.client.client import Client
     from mooring.client.connection import Connection
-    from mooring.insight.scheduler_questions import SchedulerAddress
 
 USER_AGENT = "mooring-explain"
 
@@ -45,6 +44,7 @@ now, by Mooring's rules: those of --config and --plugin, or else of the default 
 the cluster may be served by any scheduler, rights to list and watch what a scheduler reads are
 enough, and a pod that has a node is asked about as if it were not there. Nothing is written.
 """
+_WITHOUT = "--now asks without the scheduler"
 _TWO_SOURCES = (
     "{} applies rules of your own, here and now, and {} is a question to the scheduler: leave out "
     "one of them"
@@ -67,24 +67,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--attempt", type=_attempt, metavar="N", help="the attempt to explain; by default the last"
     )
-    parser.add_argument(
-        "--scheduler",
-        default="",
-        metavar="URL",
-        help="the https:// URL of the leader's port, in place of kubectl port-forward",
-    )
-    parser.add_argument(
-        "--certificate-sha256",
-        type=_fingerprint,
-        metavar="HEX",
-        help="the SHA-256 of the certificate of --scheduler; by default the Lease names it",
-    )
-    parser.add_argument(
-        "--lease",
-        default="",
-        metavar="NAMESPACE/NAME",
-        help="the Lease of the scheduler; by default that of the pod's schedulerName in "
-        "kube-system, or kube-scheduler",
+    add_scheduler_flags(
+        parser,
+        lease_default="that of the pod's schedulerName in kube-system, or kube-scheduler",
     )
     parser.add_argument(
         "--now", action="store_true", help="ask here and now, even if a Mooring leads"
@@ -142,13 +127,15 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Raise ConfigError if flags ask both for rules of one's own and for the scheduler's answer."""
+    """Raise ConfigError if flags ask both for rules of one's own and for the scheduler's answer.
+
+    So it does if what they say about the scheduler makes no sense.
+    """
     own = "--now" if args.now else gives_rules(args)
     for flag in ("attempt", "scheduler", "certificate_sha256", "lease"):
         if own and getattr(args, flag):
             raise ConfigError(_TWO_SOURCES.format(own, f"--{flag.replace('_', '-')}"))
-    if args.certificate_sha256 and not args.scheduler:
-        raise ConfigError("--certificate-sha256 is about --scheduler: give both")
+    read_scheduler_address(args)
 
 
 async def _explain(args: argparse.Namespace) -> PodExplanation:
@@ -190,15 +177,17 @@ class _Question:
         async with opened_scheduler(
             self._connection,
             self._client,
-            self._address(),
-            scheduler_name="" if pod is None else pod.spec.scheduler_name,
+            read_scheduler_address(args),
+            scheduler_names=("" if pod is None else pod.spec.scheduler_name,),
             now=time.time(),
             user_agent=USER_AGENT,
         ) as scheduler:
             if isinstance(scheduler, NoLeader):
                 found: object = scheduler
             else:
-                found = await ask_about_pod(scheduler, self.namespace, self.name, args.attempt)
+                found = await ask_about_pod(
+                    scheduler, self.namespace, self.name, args.attempt, advice=_WITHOUT
+                )
             if isinstance(found, NoLeader):
                 if args.attempt is not None or args.scheduler:
                     raise MooringError(f"no scheduler knows of its attempts: {found.reason}")
@@ -214,24 +203,6 @@ class _Question:
                 {"version": ANSWER_VERSION, "answeredBy": scheduler.who, **found},
                 lambda width, nodes: explained.lines(width, nodes=nodes),
             )
-
-    def _address(self) -> SchedulerAddress:
-        from mooring.insight.leader import LeaseName
-        from mooring.insight.scheduler_questions import SchedulerAddress
-
-        args = self._args
-        lease = None
-        if args.lease:
-            namespace, slash, name = args.lease.partition("/")
-            if not (namespace and slash and name):
-                raise ConfigError(f"--lease must be NAMESPACE/NAME, got {args.lease!r}")
-            lease = LeaseName(namespace, name)
-        return SchedulerAddress(
-            url=args.scheduler,
-            certificate_sha256=args.certificate_sha256 or "",
-            lease=lease,
-            kubeconfig=args.kubeconfig,
-        )
 
     async def ask_here(self, reason: str) -> PodExplanation:
         """Return the explanation by rules of one's own; `reason` is why no scheduler was asked."""
@@ -299,10 +270,3 @@ def _lines(answer: PodExplanation, width: int | None, nodes: int | None) -> list
     for text in rest:
         lines += wrap(text, width, indent="    ")
     return [*lines, "", *answer.lines(width, nodes)]
-
-
-def _fingerprint(text: str) -> str:
-    found = read_fingerprint(text)
-    if not found:
-        raise argparse.ArgumentTypeError(f"must be 64 hexadecimal digits, got {text!r}")
-    return found

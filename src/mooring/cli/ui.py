@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mooring.cli.rule_flags import add_rule_flags, read_rules
+from mooring.cli.scheduler_flags import add_scheduler_flags, read_scheduler_address
 from mooring.errors import ConfigError, MooringError
 
 if TYPE_CHECKING:
@@ -23,10 +24,11 @@ USER_AGENT = "mooring-ui"
 
 _EPILOG = """\
 The cluster may be served by any scheduler. The page has the rights of the kubeconfig, and rights to
-list and watch what a scheduler reads are enough: nothing is written. What it explains follows
-Mooring's rules now: those of --config and --plugin, or else of the default configuration. It
-listens on loopback only, and the address that is printed holds the token without which it answers
-nobody. Ctrl-C ends it.
+list and watch what a scheduler reads are enough: nothing is written. If a Mooring leads, the page
+shows the attempts that it made, as `mooring explain` does, through `kubectl port-forward` or
+--scheduler. What the page explains itself follows Mooring's rules now: those of --config and
+--plugin, or else of the default configuration. It listens on loopback only, and the address that is
+printed holds the token without which it answers nobody. Ctrl-C ends it.
 """
 
 
@@ -40,6 +42,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_rule_flags(parser)
+    add_scheduler_flags(
+        parser,
+        lease_default="kube-system/kube-scheduler, or in kube-system those with the names of the "
+        "pods' schedulers",
+    )
     parser.add_argument(
         "--port", type=_port, default=0, help="the port on 127.0.0.1; by default a free one"
     )
@@ -81,11 +88,14 @@ async def _serve(args: argparse.Namespace) -> None:
 async def _serve_cluster(args: argparse.Namespace, listener: socket.socket) -> None:
     from mooring.client.kubeconfig import load_kubeconfig
     from mooring.insight.following import following, reading_client
+    from mooring.insight.leader_link import LeaderLink
     from mooring.insight.page_data import PageData
+    from mooring.insight.page_leader import PageLeader
     from mooring.insight.page_questions import PageQuestions
     from mooring.insight.page_source import FollowedCluster
 
     rules = read_rules(args)
+    address = read_scheduler_address(args)
     connection = load_kubeconfig(args.kubeconfig, context=args.context)
     async with contextlib.AsyncExitStack() as stack:
         client = await stack.enter_async_context(reading_client(connection, USER_AGENT))
@@ -94,14 +104,27 @@ async def _serve_cluster(args: argparse.Namespace, listener: socket.socket) -> N
             following(rules.config, client, rules.registry, rules.gates)
         )
         source = FollowedCluster(running)
-        data = PageData(source, rules=rules.text, server=connection.server)
+        clock = running.scheduler.clock
+        link = LeaderLink(
+            connection,
+            client,
+            address,
+            source.decisions,
+            scheduler_names=source.scheduler_names,
+            clock=clock,
+            user_agent=USER_AGENT,
+        )
+        await stack.enter_async_context(link.opened())
+        leader = PageLeader(link, running.scheduler.profiles, clock)
+        data = PageData(source, rules=rules.text, server=connection.server, leader=leader)
         questions = PageQuestions(running, rules.config, rules.registry, rules.gates)
         await _serve_page(args, listener, data, source.unread, questions=questions)
 
 
 def _check_journal_flags(args: argparse.Namespace) -> None:
     """Raise ConfigError if a flag is about a cluster, or about what a journal has itself."""
-    for flag in ("kubeconfig", "context", "feature_gates", "emulated_version"):
+    about_cluster = ("kubeconfig", "context", "scheduler", "certificate_sha256", "lease")
+    for flag in (*about_cluster, "feature_gates", "emulated_version"):
         if getattr(args, flag):
             name = flag.replace("_", "-")
             raise ConfigError(f"--{name} has no effect on a journal: leave out it or --journal")

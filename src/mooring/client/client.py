@@ -19,7 +19,15 @@ from mooring.client.protobuf import PROTOBUF, with_finalizer
 from mooring.client.rate_limit import RateLimit
 from mooring.client.resources import KindLike, ListOptions, Resource, find_resource
 from mooring.client.responses import ObjectList, api_error, decode_list, decode_object
-from mooring.client.transport import JSON, MAX_LIST, MAX_OBJECT, Request, Response, Transport
+from mooring.client.transport import (
+    JSON,
+    MAX_LIST,
+    MAX_OBJECT,
+    Request,
+    Response,
+    Stream,
+    Transport,
+)
 from mooring.client.warning_headers import parse_warnings
 from mooring.client.watch import Watch
 from mooring.errors import ApiError, NoAnswerError, ObjectError
@@ -149,17 +157,27 @@ class Client:
         resource = find_resource(kind)
         asked = replace(options or ListOptions(), watch=True)
         target = resource.path(namespace) + asked.query()
-        url = self.server + resource.path(namespace)
+        async with self.stream(target, idle_timeout=idle_timeout) as stream:
+            yield Watch(stream, resource.struct, self.server + resource.path(namespace))
+
+    @asynccontextmanager
+    async def stream(
+        self, target: str, *, accept: str = JSON, idle_timeout: float | None = IDLE_SECONDS
+    ) -> AsyncIterator[Stream]:
+        """Read the response to a GET as it arrives; raise ApiError unless its status is 200.
+
+        It counts as broken if nothing arrives for `idle_timeout` seconds. The response headers must
+        arrive within `REQUEST_SECONDS`.
+        """
+        request = Request("GET", target, timeout=REQUEST_SECONDS, accept=accept)
         started = self._clock.now()
         try:
-            async with self._transport.stream(
-                Request("GET", target, timeout=REQUEST_SECONDS), idle_timeout=idle_timeout
-            ) as stream:
+            async with self._transport.stream(request, idle_timeout=idle_timeout) as stream:
                 self._count("GET", str(stream.status), started)
                 if stream.status != 200:
                     answer = Response(stream.status, stream.headers, await stream.read())
                     raise self._failure("GET", target, answer)
-                yield Watch(stream, resource.struct, url)
+                yield stream
         except NoAnswerError as error:
             if not error.sent:
                 self._count("GET", "<error>", started)

@@ -24,8 +24,8 @@ from mooring.insight.port_forward import forwarded_port
 CLOCK_TOLERANCE = 60.0
 
 _IMPERSONATED = (
-    "the kubeconfig impersonates a user, which a scheduler's port does not know; --now asks "
-    "without the scheduler"
+    "the kubeconfig impersonates a user, which a scheduler's port does not know; `mooring explain "
+    "--now` asks without the scheduler"
 )
 
 
@@ -53,6 +53,8 @@ class NoLeader(msgspec.Struct, frozen=True):
     """The reason why no Mooring was found that leads, as part of a sentence."""
 
     reason: str
+    #: Whether a right to read a Lease is missing.
+    is_forbidden: bool = False
 
 
 def lease_names(scheduler_name: str) -> list[LeaseName]:
@@ -69,13 +71,14 @@ def lease_names(scheduler_name: str) -> list[LeaseName]:
 
 async def find_leader(client: Client, names: Iterable[LeaseName], now: float) -> Leader | NoLeader:
     """Return the Mooring that holds the first of some Leases; or why there is none."""
-    reasons: list[str] = []
+    missing: list[NoLeader] = []
     for name in names:
         found = await _look(client, name, now)
         if isinstance(found, Leader):
             return found
-        reasons.append(found.reason)
-    return NoLeader("; ".join(reasons))
+        missing.append(found)
+    reason = "; ".join(one.reason for one in missing)
+    return NoLeader(reason, any(one.is_forbidden for one in missing))
 
 
 async def _look(client: Client, name: LeaseName, now: float) -> Leader | NoLeader:
@@ -85,7 +88,7 @@ async def _look(client: Client, name: LeaseName, now: float) -> Leader | NoLeade
         if error.is_not_found:
             return NoLeader(f"there is no Lease {name}")
         if error.is_forbidden:
-            return NoLeader(f"the Lease {name} may not be read")
+            return NoLeader(f"the Lease {name} may not be read", is_forbidden=True)
         raise
     holder = lease.spec.holder_identity
     if not holder:

@@ -14,6 +14,7 @@ from mooring.explain.live_examination import examine_now
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.pod_info import PodInfo
 from mooring.insight.node_table import NodeTable
+from mooring.insight.page_leader import PageLeader
 from mooring.insight.page_source import PageSource
 from mooring.insight.pending_pods import PendingPodList
 from mooring.insight.seen_decisions import SeenDecision
@@ -23,7 +24,7 @@ PAGE_SIZE = 100
 #: Results of a search, for pods and for nodes.
 MOST_FOUND = 20
 #: Decisions in one message to the page.
-MOST_AT_ONCE = 250
+MOST_AT_ONCE = 500
 
 
 class LiveCursor(msgspec.Struct):
@@ -32,6 +33,8 @@ class LiveCursor(msgspec.Struct):
     version: int
     generation: int
     sequence: int
+    #: How many decisions had been withdrawn by then.
+    revision: int
     #: What it was told of the whole cluster.
     summary: dict[str, Any] = msgspec.field(default_factory=dict)
 
@@ -46,10 +49,12 @@ class PageData:
         rules: str,
         server: str,
         past: Callable[[], dict[str, Any]] | None = None,
+        leader: PageLeader | None = None,
     ) -> None:
-        """Show a source; `past` says which moment of a journal it is."""
+        """Show a source; `past` says which moment of a journal it is, `leader` what it adds."""
         self._source = source
         self._past = past
+        self._leader = leader
         self._scheduler = source.scheduler
         self._rules = rules
         self._server = server
@@ -85,6 +90,7 @@ class PageData:
             "pending": len(self._pending),
             "failure": self._source.failure,
             "unread": self._source.unread,
+            "leader": None if self._leader is None else self._leader.state,
         }
 
     # Nodes and pods.
@@ -96,9 +102,21 @@ class PageData:
             raise ObjectError(f'there is no node "{name}"')
         return _node(info)
 
-    def pending(self, text: str, offset: int) -> dict[str, Any]:
-        """Return a page of the pods without a node."""
-        return self._pending.page(text, offset, PAGE_SIZE)
+    async def pending(self, text: str, offset: int) -> dict[str, Any]:
+        """Return a page of the pods without a node, with their places in the leader's queue."""
+        found = self._pending.page(text, offset, PAGE_SIZE)
+        places, problem = await self._places()
+        for pod in found["pods"]:
+            pod["place"] = places.get(f"{pod['namespace']}/{pod['name']}", "")
+        return {**found, "problem": problem}
+
+    async def place(self, namespace: str, name: str) -> dict[str, str]:
+        """Return where a pod is in the leader's queue, and why that is not known."""
+        places, problem = await self._places()
+        return {"place": places.get(f"{namespace}/{name}", ""), "problem": problem}
+
+    async def _places(self) -> tuple[dict[str, str], str]:
+        return ({}, "") if self._leader is None else await self._leader.places()
 
     def search(self, text: str) -> dict[str, Any]:
         """Return the nodes and pods whose names contain a text."""
@@ -130,34 +148,54 @@ class PageData:
             current=pod.spec.node_name,
         )
 
+    async def explain_attempt(
+        self, namespace: str, name: str, attempt: int | None
+    ) -> dict[str, Any] | str:
+        """Return what the leader says of an attempt, or the last one; or why it says nothing.
+
+        Raise LeaderBusyError if it must be asked later, and MooringError if a numbered attempt
+        cannot be explained.
+        """
+        if self._leader is None:
+            if attempt is not None:
+                raise ObjectError("no leader is asked, so attempts are not known")
+            return ""
+        return await self._leader.explain(namespace, name, attempt)
+
     # Changes.
 
     def newest_decisions(self) -> list[SeenDecision]:
         """Return the newest decisions, oldest first."""
+        self.decisions.settle()
         return self.decisions.after(0, MOST_AT_ONCE)
 
     def whole_nodes(self) -> dict[str, Any]:
         """Return the columns of all nodes, and the mark from which changes follow."""
         table = self.nodes.whole()
-        cursor = LiveCursor(self.nodes.version, self.nodes.generation, self.decisions.last)
+        decisions = self.decisions
+        cursor = LiveCursor(
+            self.nodes.version, self.nodes.generation, decisions.last, decisions.revision
+        )
         return {"mark": self.mark(cursor), **table}
 
     def mark(self, cursor: LiveCursor) -> str:
         """Return a cursor as text, which a reader sends to continue."""
-        return f"{self._epoch}.{cursor.version}.{cursor.generation}.{cursor.sequence}"
+        numbers = (cursor.version, cursor.generation, cursor.sequence, cursor.revision)
+        return ".".join([self._epoch, *map(str, numbers)])
 
     def cursor(self, mark: str) -> LiveCursor:
         """Return the cursor of a mark; one that nothing has been told to if it is not ours."""
         epoch, *numbers = mark.split(".")
-        if epoch == self._epoch and len(numbers) == 3 and all(map(str.isdecimal, numbers)):
-            version, generation, sequence = map(int, numbers)
-            return LiveCursor(version, generation, sequence)
-        return LiveCursor(-1, -1, 0)
+        if epoch == self._epoch and len(numbers) == 4 and all(map(str.isdecimal, numbers)):
+            version, generation, sequence, revision = map(int, numbers)
+            return LiveCursor(version, generation, sequence, revision)
+        return LiveCursor(-1, -1, 0, 0)
 
     def changes(self, cursor: LiveCursor) -> dict[str, Any] | None:
         """Return what has happened since a cursor, and move it; None if nothing has.
 
-        "reset" says that the columns of the nodes must be read again.
+        "reset" says that the columns of the nodes must be read again, and "allDecisions" replaces
+        what was told of decisions.
         """
         message = {
             **self._node_changes(cursor),
@@ -188,8 +226,13 @@ class PageData:
         }
 
     def _new_decisions(self, cursor: LiveCursor) -> dict[str, Any]:
-        before, cursor.sequence = cursor.sequence, self.decisions.last
-        found = self.decisions.after(before, MOST_AT_ONCE)
+        decisions = self.decisions
+        decisions.settle()
+        before, cursor.sequence = cursor.sequence, decisions.last
+        if cursor.revision != decisions.revision:
+            cursor.revision = decisions.revision
+            return {"allDecisions": decisions.after(0, MOST_AT_ONCE)}
+        found = decisions.after(before, MOST_AT_ONCE)
         return {"decisions": found} if found else {}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import logging
+import math
 import os
 import re
 import socket
@@ -19,6 +20,7 @@ from aiohttp import web
 from mooring.errors import ConfigError, MooringError
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.insight import page_access
+from mooring.insight.leader_link import LeaderBusyError
 from mooring.insight.page_access import LOOPBACK, PARAMETER, PageAccess
 from mooring.insight.page_data import PageData
 from mooring.insight.page_files import PageFile
@@ -95,6 +97,7 @@ class PageServer:
             ("GET", "/api/decisions"): self._decisions,
             ("GET", "/api/search"): self._search,
             ("GET", "/api/explain"): self._explain,
+            ("GET", "/api/place"): self._place,
         }
         if questions is not None:
             self._routes["POST", "/api/what-if"] = partial(self._what_if, questions)
@@ -146,6 +149,8 @@ class PageServer:
             return await _json(200, await answer(request))
         except PageError as error:
             return await _json(error.status, {"error": str(error)})
+        except LeaderBusyError as error:
+            return await _busy(error)
         except MooringError as error:
             return await _json(404, {"error": str(error)})
         except BaseException as error:
@@ -166,7 +171,7 @@ class PageServer:
         return self._data.node(_query(request, "name"))
 
     async def _pending(self, request: web.BaseRequest) -> Any:
-        return self._data.pending(_query(request, "q"), _offset(request))
+        return await self._data.pending(_query(request, "q"), _number(request, "offset") or 0)
 
     async def _decisions(self, _: web.BaseRequest) -> Any:
         return self._data.newest_decisions()
@@ -175,8 +180,23 @@ class PageServer:
         return self._data.search(_query(request, "q"))
 
     async def _explain(self, request: web.BaseRequest) -> Any:
+        """Return the leader's explanation, or one by the page's own rules.
+
+        With `attempt=now` the leader is not asked.
+        """
+        namespace, name = _query(request, "namespace"), _query(request, "name")
+        reason = ""
+        if _query(request, "attempt") != "now":
+            attempt = _number(request, "attempt")
+            found = await self._data.explain_attempt(namespace, name, attempt)
+            if isinstance(found, dict):
+                return found
+            reason = found
         async with self._working:
-            return await self._data.explain(_query(request, "namespace"), _query(request, "name"))
+            return {"noLeader": reason, **await self._data.explain(namespace, name)}
+
+    async def _place(self, request: web.BaseRequest) -> Any:
+        return await self._data.place(_query(request, "namespace"), _query(request, "name"))
 
     async def _move(self, past: PagePast, request: web.BaseRequest) -> Any:
         question = await _body(request, MomentQuestion)
@@ -253,10 +273,13 @@ def _query(request: web.BaseRequest, name: str) -> str:
     return request.rel_url.query.get(name, "")
 
 
-def _offset(request: web.BaseRequest) -> int:
-    text = _query(request, "offset") or "0"
+def _number(request: web.BaseRequest, name: str) -> int | None:
+    """Return a parameter that is a whole number; None if the request has none."""
+    text = _query(request, name)
+    if not text:
+        return None
     if not _NUMBER.fullmatch(text):
-        raise PageError(400, f'offset must be a non-negative integer, got "{text}"')
+        raise PageError(400, f'{name} must be a non-negative integer, got "{text}"')
     return int(text)
 
 
@@ -283,6 +306,13 @@ async def _json(status: int, data: Any) -> web.Response:
     packed = await asyncio.to_thread(gzip.compress, body, 5)
     response = _response(status, packed, _JSON)
     response.headers["Content-Encoding"] = "gzip"
+    return response
+
+
+async def _busy(error: LeaderBusyError) -> web.Response:
+    seconds = max(1, math.ceil(error.seconds))
+    response = await _json(429, {"error": str(error), "retryAfter": seconds})
+    response.headers["Retry-After"] = str(seconds)
     return response
 
 

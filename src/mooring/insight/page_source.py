@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from mooring.api import Node, Pod
+from mooring.config.defaults import SCHEDULER_NAME
 from mooring.informers.store import Store
 from mooring.insight.following import unread_kinds
 from mooring.insight.seen_decisions import SeenDecisions
 from mooring.scheduler.running_scheduler import RunningScheduler
 from mooring.scheduler.scheduler import Scheduler
+
+#: So many schedulers other than the default one are looked for.
+MOST_NAMES = 5
 
 
 class PageSource(Protocol):
@@ -65,3 +69,9 @@ class FollowedCluster:
     def unread(self) -> Sequence[str]:
         """Return the kinds that cannot be read, and count as if there were no objects."""
         return unread_kinds(self._running)
+
+    def scheduler_names(self) -> list[str]:
+        """Return the names of the pods' schedulers, the default one first."""
+        names = {pod.spec.scheduler_name for pod in self.pods.list()}
+        others = sorted(name for name in names if name not in ("", SCHEDULER_NAME))
+        return [SCHEDULER_NAME, *others[:MOST_NAMES]]

@@ -22,13 +22,17 @@ NO_KUBECTL = (
 _BEGUN = re.compile(rb"Forwarding from 127\.0\.0\.1:(\d+) ")
 
 
+class PortForwardError(MooringError):
+    """A port that kubectl cannot forward: for lack of rights, or because the pod is gone."""
+
+
 @contextlib.asynccontextmanager
 async def forwarded_port(
     namespace: str, pod: str, port: int, *, kubeconfig: str = "", context: str = ""
 ) -> AsyncIterator[int]:
     """Forward a port of a pod for as long as this lasts; yield the port on 127.0.0.1.
 
-    Raise MooringError if kubectl is missing, or cannot forward the port.
+    Raise MooringError if kubectl is missing, PortForwardError if it cannot forward the port.
     """
     program = shutil.which("kubectl")
     if program is None:
@@ -56,7 +60,7 @@ async def forwarded_port(
         if found is None:
             _kill(process)
             reason = (await errors).decode(errors="replace").strip() or "it said nothing"
-            raise MooringError(
+            raise PortForwardError(
                 f"kubectl cannot forward port {port} of pod {namespace}/{pod}: {reason}"
             )
         reading = asyncio.create_task(_read_all(process.stdout))

@@ -12,6 +12,8 @@ class Cluster {
     this.table = null;
     this.summary = null;
     this.decisions = [];
+    // The number of the newest decision that was told, which need not be the last by time.
+    this.lastDecision = 0;
     this.isLive = false;
     this.failure = "";
     this.listeners = new Set();
@@ -37,7 +39,9 @@ class Cluster {
 
   async start() {
     try {
-      [this.about, this.decisions] = await Promise.all([get("/api/about"), get("/api/decisions")]);
+      const [about, decisions] = await Promise.all([get("/api/about"), get("/api/decisions")]);
+      this.about = about;
+      this.setDecisions(decisions);
       await this.readNodes();
       this.follow();
     } catch (error) {
@@ -87,7 +91,7 @@ class Cluster {
   /** Read everything that can be followed: the server may be another one, or show another moment. */
   async readAgain() {
     try {
-      this.decisions = await get("/api/decisions");
+      this.setDecisions(await get("/api/decisions"));
       await this.readNodes();
     } catch (error) {
       this.lose(error.message);
@@ -97,7 +101,7 @@ class Cluster {
   /** Show another moment of the past. */
   async moveTo(time) {
     this.about = await post("/api/moment", { time });
-    this.decisions = await get("/api/decisions");
+    this.setDecisions(await get("/api/decisions"));
     this.newestGeneration = -1;
     this.lastRead = -READ_AGAIN;
     await this.readNodes();
@@ -109,13 +113,20 @@ class Cluster {
       this.readAgain();
     }
     if (message.nodes) this.takeRows(message.nodes);
+    if (message.allDecisions) this.setDecisions(message.allDecisions);
     if (message.decisions) {
-      const last = this.decisions.length ? this.decisions[this.decisions.length - 1].sequence : 0;
-      const fresh = message.decisions.filter((one) => one.sequence > last);
-      this.decisions = [...this.decisions, ...fresh].slice(-MOST_DECISIONS);
+      const fresh = message.decisions.filter((one) => one.sequence > this.lastDecision);
+      this.setDecisions([...this.decisions, ...fresh]);
     }
     if (message.summary) this.summary = message.summary;
     this.tell();
+  }
+
+  /** Keep the newest decisions by time: those of the leader may be told late. */
+  setDecisions(decisions) {
+    const sorted = [...decisions].sort((one, other) => one.time - other.time || one.sequence - other.sequence);
+    this.decisions = sorted.slice(-MOST_DECISIONS);
+    this.lastDecision = Math.max(0, ...decisions.map((one) => one.sequence));
   }
 
   takeRows({ version, after, generation, rows }) {

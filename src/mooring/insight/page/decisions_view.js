@@ -1,12 +1,13 @@
 // The stream of decisions, the newest first.
 import { Component, html } from "./html.js";
-import { NodeLink, PodLink } from "./links.js";
+import { NodeLink, PodLink, podPath } from "./links.js";
+import { LeaderLine } from "./leader_line.js";
 import { Paging } from "./paging.js";
-import { clock, count } from "./format.js";
+import { count, when } from "./format.js";
 
 // In a busy cluster every row is new several times a second.
 const PAGE = 30;
-const TONES = { bound: "good", unschedulable: "warn", gated: "quiet", error: "bad" };
+const TONES = { bound: "good", scheduled: "good", unschedulable: "warn", gated: "quiet", error: "bad" };
 
 export class DecisionsView extends Component {
   state = { held: null, filter: "", offset: 0 };
@@ -19,6 +20,7 @@ export class DecisionsView extends Component {
     const toggle = () => this.setState({ held: held ? null : cluster.decisions });
     return html`<section aria-labelledby="decisions-title">
       <h1 id="decisions-title">Decisions</h1>
+      <${LeaderLine} cluster=${cluster} />
       <form class="controls" onSubmit=${(event) => event.preventDefault()}>
         <label class="grow">
           Filter
@@ -43,16 +45,20 @@ export class DecisionsView extends Component {
               <th scope="col">Outcome</th>
               <th scope="col">Pod</th>
               <th scope="col">Node</th>
+              <th scope="col">Told by</th>
               <th scope="col">What its scheduler says</th>
             </tr>
           </thead>
           <tbody>
             ${shown.map(
               (one) => html`<tr key=${one.sequence}>
-                <td class="quiet">${clock(one.time)}</td>
+                <td class="quiet nowrap">${when(one.time)}</td>
                 <td><span class=${`badge ${TONES[one.outcome]}`}>${one.outcome}</span></td>
                 <th scope="row"><${PodLink} namespace=${one.namespace} name=${one.name} /></th>
-                <td>${one.node && html`<${NodeLink} name=${one.node} />`}</td>
+                <td class="nowrap">${one.node && html`<${NodeLink} name=${one.node} />`}</td>
+                <td>${one.attempt > 0
+                  ? html`<a class="nowrap" href=${podPath(one.namespace, one.name, one.attempt)}>leader, attempt ${one.attempt}</a>`
+                  : html`<span class="quiet">${cluster.about.past ? "journal" : "API objects"}</span>`}</td>
                 <td class="wide">${one.message}</td>
               </tr>`,
             )}

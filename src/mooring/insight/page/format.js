@@ -45,6 +45,12 @@ export function clock(seconds) {
   return new Date(seconds * 1000).toLocaleTimeString("en-GB");
 }
 
+/** Return a time of day, with the date if it is not today's. */
+export function when(seconds) {
+  const isToday = new Date(seconds * 1000).toDateString() === new Date().toDateString();
+  return isToday ? clock(seconds) : moment(seconds);
+}
+
 /** Return a moment with its date, in the time zone of the reader. */
 export function moment(seconds) {
   const date = new Date(seconds * 1000);

@@ -5,8 +5,10 @@ export function nodePath(name) {
   return `#/node/${encodeURIComponent(name)}`;
 }
 
-export function podPath(namespace, name) {
-  return `#/pod/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+/** Return the address of a pod, or of one of its attempts: a number, or "now". */
+export function podPath(namespace, name, attempt = "") {
+  const path = `#/pod/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+  return attempt ? `${path}/${attempt}` : path;
 }
 
 export function NodeLink({ name }) {

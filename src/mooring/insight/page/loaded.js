@@ -16,14 +16,18 @@ export class Loaded extends Component {
 
   componentDidUpdate(before) {
     if (JSON.stringify(before.parameters) !== JSON.stringify(this.props.parameters)) {
-      clearTimeout(this.timer);
-      this.timer = setTimeout(() => this.load(), this.lastRead + READ_AGAIN - performance.now());
+      this.loadLater(this.lastRead + READ_AGAIN - performance.now());
     }
   }
 
   componentWillUnmount() {
     this.isGone = true;
     clearTimeout(this.timer);
+  }
+
+  loadLater(milliseconds) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.load(), milliseconds);
   }
 
   /** Read the data; if they are being read already, read them once more afterwards. */
@@ -39,6 +43,7 @@ export class Loaded extends Component {
         found = { data: await this.read(this.props), error: "" };
       } catch (error) {
         found = { data: null, error: error.message };
+        if (error.retryAfter) this.loadLater(error.retryAfter * 1000);
       }
       if (!this.isGone) this.setState(found);
     }

@@ -37,6 +37,17 @@ function moment() {
   return cluster.about.past ? cluster.about.past.time : 0;
 }
 
+/** Return how the page stands to the leader; empty if none is looked for. */
+function leaderState() {
+  return cluster.summary && cluster.summary.leader ? cluster.summary.leader.state : "";
+}
+
+/** Return the number of the newest decision about a pod, so that its view is read again. */
+function newestOf([namespace, name]) {
+  const found = cluster.decisions.filter((one) => one.namespace === namespace && one.name === name);
+  return Math.max(0, ...found.map((one) => one.sequence));
+}
+
 class Page extends Component {
   state = route();
 
@@ -95,11 +106,11 @@ class Page extends Component {
   }
 
   view(place, parameters) {
-    if (place === "queue") return html`<${QueueView} parameters=${[moment(), cluster.summary && cluster.summary.pending, cluster.decisions.length && cluster.decisions.at(-1).sequence]} />`;
+    if (place === "queue") return html`<${QueueView} cluster=${cluster} leader=${leaderState() === "live"} parameters=${[moment(), leaderState(), cluster.summary && cluster.summary.pending, cluster.lastDecision]} />`;
     if (place === "decisions") return html`<${DecisionsView} cluster=${cluster} />`;
     if (place === "what-if") return html`<${WhatIfView} cluster=${cluster} key=${parameters.join("/")} parameters=${parameters} />`;
     if (place === "node") return html`<${NodeView} isPast=${Boolean(cluster.about.past)} key=${parameters[0]} parameters=${[...parameters, moment(), ...amountsOf(cluster.table, parameters[0])]} />`;
-    if (place === "pod") return html`<${PodView} key=${parameters.join("/")} parameters=${[...parameters, moment()]} />`;
+    if (place === "pod") return html`<${PodView} cluster=${cluster} key=${parameters.join("/")} moment=${moment()} leader=${leaderState()} parameters=${[parameters, moment(), leaderState(), parameters[2] ? 0 : newestOf(parameters)]} />`;
     return html`<${NodesView} cluster=${cluster} />`;
   }
 }

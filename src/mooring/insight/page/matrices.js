@@ -14,7 +14,7 @@ class Matrix extends Component {
     const page = rows.slice(start, start + PAGE);
     const move = (to) => this.setState({ offset: to });
     return html`<h2>${this.title}</h2>
-      <p class="quiet">${this.about}</p>
+      <p class="quiet">${(props.found.recorded && this.recorded) || this.about}</p>
       <div class="scroll" tabindex="0" role="region" aria-label=${this.title}>
         ${this.table(props.found, page)}
       </div>
@@ -26,10 +26,13 @@ export class ScoreMatrix extends Matrix {
   title = "Scores";
   about = "Raw → normalised, or one number where they are equal. The total is weighted.";
 
-  /** Return the feasible nodes, the best first. */
-  rows({ nodes, totals }) {
+  /** Return the feasible nodes, the best first; of equals, the chosen one. */
+  rows({ nodes, totals, chosenNode }) {
     const rows = nodes.map((_, row) => row).filter((row) => totals[row] !== null);
-    return rows.sort((one, other) => totals[other] - totals[one] || nodes[one].localeCompare(nodes[other]));
+    const isOther = (row) => Number(nodes[row] !== chosenNode);
+    const compare = (one, other) =>
+      totals[other] - totals[one] || isOther(one) - isOther(other) || nodes[one].localeCompare(nodes[other]);
+    return rows.sort(compare);
   }
 
   table({ nodes, totals, scorePlugins, chosenNode, currentNode }, page) {
@@ -63,6 +66,7 @@ export class ScoreMatrix extends Matrix {
 export class VerdictMatrix extends Matrix {
   title = "Filters";
   about = "Every Filter plugin alone about every node; a node passes if no plugin refuses it.";
+  recorded = "As recorded in the attempt: the first plugin that refused each node; later ones were not asked.";
 
   /** Return all nodes, those that the fewest plugins refuse first. */
   rows({ nodes, filterPlugins }) {
@@ -71,9 +75,10 @@ export class VerdictMatrix extends Matrix {
     return rows.sort((one, other) => refusals[one] - refusals[other] || nodes[one].localeCompare(nodes[other]));
   }
 
-  table({ nodes, asked, statuses, filterPlugins }, page) {
+  table({ nodes, asked, statuses, filterPlugins, recorded }, page) {
     const refusing = filterPlugins.filter((one) => one.verdicts.some((code) => code !== null));
     if (!refusing.length) return html`<p>No plugin refuses a node.</p>`;
+    const isRefused = (row) => refusing.some(({ verdicts }) => verdicts[row] !== null);
     return html`<table id="filters">
       <thead>
         <tr>
@@ -86,6 +91,7 @@ export class VerdictMatrix extends Matrix {
           <th scope="row"><${NodeLink} name=${nodes[row]} /></th>
           ${refusing.map(({ verdicts }) => {
             if (!asked[row]) return html`<td class="quiet">not asked</td>`;
+            if (verdicts[row] === null && recorded && isRefused(row)) return html`<td class="quiet">not recorded</td>`;
             if (verdicts[row] === null) return html`<td class="passes">passes</td>`;
             return html`<td class="refuses">${statuses[verdicts[row]].reasons.join(", ")}</td>`;
           })}

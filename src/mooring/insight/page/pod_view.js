@@ -1,56 +1,129 @@
-// One pod: why it is where it is or why it waits, as `mooring explain -o json` has it.
+// One pod: why it is where it is or why it waits, as `mooring explain -o json` has it. The leader
+// answers about the attempts that it made; this page asks by its own rules.
 import { html } from "./html.js";
+import { Attempts } from "./attempts.js";
+import { LeaderLine } from "./leader_line.js";
 import { Loaded } from "./loaded.js";
-import { NodeLink } from "./links.js";
+import { NodeLink, podPath } from "./links.js";
 import { ScoreMatrix, VerdictMatrix } from "./matrices.js";
-import { amounts, count, diagnosis, moment } from "./format.js";
+import { amounts, count, diagnosis, moment, when } from "./format.js";
 import { get } from "./requests.js";
 
+// Milliseconds between two looks at the place in the leader's queue.
+const LOOK_AGAIN = 2000;
 const OUTCOMES = {
-  scheduled: ["good", "would be scheduled"],
+  scheduled: ["good", "scheduled"],
   unschedulable: ["warn", "unschedulable"],
   gated: ["quiet", "gated"],
   error: ["bad", "failed"],
 };
 
 export class PodView extends Loaded {
-  read({ parameters: [namespace, name] }) {
-    return get("/api/explain", { namespace, name });
+  state = { data: null, error: "", place: null };
+
+  componentDidMount() {
+    super.componentDidMount();
+    this.looking = setInterval(() => this.look(), LOOK_AGAIN);
   }
 
-  show(found, { parameters }) {
-    const when = parameters[2] ? `at ${moment(parameters[2])}` : "now";
-    const [tone, words] = OUTCOMES[found.outcome] || ["quiet", found.outcome];
+  componentWillUnmount() {
+    clearInterval(this.looking);
+    super.componentWillUnmount();
+  }
+
+  read({ parameters: [[namespace, name, attempt = ""]] }) {
+    return get("/api/explain", attempt ? { namespace, name, attempt } : { namespace, name });
+  }
+
+  /** Read where a pending pod is in the leader's queue. */
+  async look() {
+    const { data } = this.state;
+    if (!data || !data.answeredBy || data.currentNode || !data.exists || this.isLooking) return;
+    this.isLooking = true;
+    try {
+      const place = await get("/api/place", { namespace: data.namespace, name: data.name });
+      if (!this.isGone) this.setState({ place });
+    } catch (error) {
+      if (!this.isGone) this.setState({ place: { place: "", problem: error.message } });
+    } finally {
+      this.isLooking = false;
+    }
+  }
+
+  show(found, props) {
     const refused = [found.preEnqueue, found.preFilter].filter(Boolean);
+    const { rules } = props.cluster.about;
     return html`<section aria-labelledby="pod-title">
       <p class="kind">Pod in <strong>${found.namespace}</strong></p>
       <h1 id="pod-title">${found.name}</h1>
-      <p class="lead">
-        <span class=${`badge ${tone}`}>${words}</span>
-        ${found.currentNode
-          ? html`It is on <${NodeLink} name=${found.currentNode} />; asked ${when} as if it were not there.`
-          : `It is pending; asked ${when}.`}
-      </p>
-      <p class="quiet">
-        Profile ${found.profile}, by the rules of ${found.rules}.
-        ${found.unread.length > 0 && ` Could not be read, and count as if there were none: ${found.unread.join(", ")}.`}
-        <button onClick=${() => this.load()}>Ask again</button>
-      </p>
+      ${found.answeredBy ? this.told(found, rules) : this.asked(found, props)}
       ${found.message && html`<p class="message">${found.message}</p>`}
-      ${found.chosenNode && html`<p>Chosen: <${NodeLink} name=${found.chosenNode} />: ${found.why}.</p>`}
+      ${found.chosenNode && found.why && html`<p>Chosen: <${NodeLink} name=${found.chosenNode} />: ${found.why}.</p>`}
       ${found.postFilter && found.postFilter.nominatedNode && html`<p>
-        Preemption would make room on <${NodeLink} name=${found.postFilter.nominatedNode} />${found.postFilter.victims.length > 0 && `, evicting ${found.postFilter.victims.join(", ")}`}.
+        Preemption ${found.answeredBy ? "makes" : "would make"} room on <${NodeLink} name=${found.postFilter.nominatedNode} />${found.postFilter.victims.length > 0 && `, evicting ${found.postFilter.victims.join(", ")}`}.
       </p>`}
       ${refused.map((one) => html`<p class="message">${one.plugin}: ${one.reasons.join(", ")}</p>`)}
       ${found.errors.map((one) => html`<details class="problem">
         <summary>${one.plugin}: ${one.message}</summary><pre>${one.traceback}</pre>
       </details>`)}
+      ${found.answeredBy && html`<${Attempts} found=${found} rules=${rules} />`}
       ${found.whyNot.length > 0 && html`<${Causes} causes=${found.whyNot} />`}
       ${found.nearest.length > 0 && !found.chosenNode && html`<${Nearest} misses=${found.nearest} />`}
       ${found.totals && html`<${ScoreMatrix} found=${found} />`}
       ${found.filterPlugins.length > 0 && html`<${VerdictMatrix} found=${found} />`}
     </section>`;
   }
+
+  /** What the leader says of an attempt. */
+  told(found, rules) {
+    const [tone, words] = OUTCOMES[found.outcome] || ["quiet", found.outcome];
+    const time = found.record && `Attempt ${found.record.attempt}, ${when(found.record.time)}`;
+    return html`<p class="lead">
+        <span class=${`badge ${tone}`}>${words}</span>
+        ${found.askedNow ? `${time ? `${time}, of which the leader remembers the outcome; a` : "A"}sked now.` : `${time}.`}
+        ${" "}The pod ${found.currentNode ? html`is on <${NodeLink} name=${found.currentNode} />` : found.state}.
+      </p>
+      <p class="quiet asked" id="whose-rules"><span>
+        Told by ${found.answeredBy}, by its own rules, in profile ${found.profile}.
+        ${found.extendersNotAsked.length > 0 && ` Extenders are not asked for an explanation: ${found.extendersNotAsked.join(", ")}.`}
+        </span><button onClick=${() => this.load()}>Ask again</button>
+      </p>
+      ${found.ruleDifferences.length > 0 && html`<p class="note" id="rule-differences">
+        The rules of the leader are shown. Those of ${rules} differ: ${found.ruleDifferences.join("; ")}.
+      </p>`}
+      ${!found.currentNode && found.exists && html`<${Place} live=${this.state.place} first=${found.queueText} />`}`;
+  }
+
+  /** What the plugins say by the rules of this page. */
+  asked(found, { parameters, moment: past, cluster, leader }) {
+    const [[namespace, name, attempt]] = parameters;
+    const time = past ? `at ${moment(past)}` : "now";
+    const [tone, words] = OUTCOMES[found.outcome] || ["quiet", found.outcome];
+    return html`<p class="lead">
+        <span class=${`badge ${tone}`}>${found.outcome === "scheduled" ? "would be scheduled" : words}</span>
+        ${found.currentNode
+          ? html`It is on <${NodeLink} name=${found.currentNode} />; asked ${time} as if it were not there.`
+          : `It is pending; asked ${time}.`}
+      </p>
+      <p class="quiet asked" id="whose-rules"><span>
+        Profile ${found.profile}, by the rules of ${found.rules}.
+        ${found.unread.length > 0 && ` Could not be read, and count as if there were none: ${found.unread.join(", ")}.`}
+        </span><button onClick=${() => this.load()}>Ask again</button>
+      </p>
+      ${attempt === "now" && (leader === "live" || leader === "limited")
+        ? html`<p><a href=${podPath(namespace, name)}>The attempts of the leader</a></p>`
+        : leader === "live" || leader === "limited"
+          ? found.noLeader && html`<p class="note">The leader says nothing of this pod: ${found.noLeader}.</p>`
+          : html`<${LeaderLine} cluster=${cluster} />`}`;
+  }
+}
+
+function Place({ live, first }) {
+  const text = (live && live.place) || (live && !live.problem ? "" : first);
+  return html`<p id="place" role="status">
+    ${text && html`<strong>In the leader's queue:</strong> ${text}.`}
+    ${live && live.problem && html` <span class="quiet">This is not kept up to date: ${live.problem}.</span>`}
+  </p>`;
 }
 
 function Causes({ causes }) {
@@ -70,7 +143,7 @@ function Causes({ causes }) {
             <td class="number">${cause.nodes}</td>
             <th scope="row">${cause.plugin}</th>
             <td>${cause.reasons.join(", ")}</td>
-            <td><${NodeLink} name=${cause.example.node} /> ${diagnosis(cause.example)}</td>
+            <td class="wide"><${NodeLink} name=${cause.example.node} /> ${diagnosis(cause.example)}</td>
           </tr>`)}
         </tbody>
       </table>

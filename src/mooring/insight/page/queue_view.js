@@ -1,5 +1,6 @@
 // The pods that have no node.
 import { html } from "./html.js";
+import { LeaderLine } from "./leader_line.js";
 import { Loaded } from "./loaded.js";
 import { PodLink } from "./links.js";
 import { Paging } from "./paging.js";
@@ -7,13 +8,30 @@ import { age } from "./format.js";
 import { get } from "./requests.js";
 
 const PAGE = 100;
+// The leader's queue moves although no decision is told: milliseconds between two looks.
+const LOOK_AGAIN = 3000;
 const TONES = { unschedulable: "warn", gated: "quiet", waiting: "quiet", nominated: "good" };
+
+/** Return a place without the events on which the pod is tried again: its own view lists them. */
+function short(place) {
+  return place.split(";")[0];
+}
 
 export class QueueView extends Loaded {
   state = { data: null, error: "", offset: 0, q: "" };
 
   read() {
     return get("/api/pending", { q: this.state.q, offset: this.state.offset });
+  }
+
+  componentDidMount() {
+    super.componentDidMount();
+    this.looking = setInterval(() => this.props.leader && this.load(), LOOK_AGAIN);
+  }
+
+  componentWillUnmount() {
+    clearInterval(this.looking);
+    super.componentWillUnmount();
   }
 
   change(state) {
@@ -23,6 +41,7 @@ export class QueueView extends Loaded {
   render(props, state) {
     return html`<section aria-labelledby="queue-title">
       <h1 id="queue-title">Pending pods</h1>
+      <${LeaderLine} cluster=${props.cluster} />
       <form class="controls" onSubmit=${(event) => event.preventDefault()}>
         <label class="grow">
           Filter
@@ -38,14 +57,17 @@ export class QueueView extends Loaded {
     </section>`;
   }
 
-  show({ pods, total, offset }) {
+  show({ pods, total, offset, problem }) {
     if (!total) return html`<p class="empty">No pod is waiting for a node.</p>`;
-    return html`<div class="scroll" tabindex="0" role="region" aria-label="Pending pods">
+    const hasPlaces = pods.some((pod) => pod.place);
+    return html`${problem && html`<p class="note" role="status">Places in the queue are not known: ${problem}.</p>`}
+      <div class="scroll" tabindex="0" role="region" aria-label="Pending pods">
         <table id="pending">
           <thead>
             <tr>
               <th scope="col">Pod</th>
               <th scope="col">State</th>
+              ${hasPlaces && html`<th scope="col">In the leader's queue</th>`}
               <th scope="col" class="number">Priority</th>
               <th scope="col" class="number">Age</th>
               <th scope="col">Scheduler</th>
@@ -57,6 +79,7 @@ export class QueueView extends Loaded {
               (pod) => html`<tr key=${`${pod.namespace}/${pod.name}`}>
                 <th scope="row"><${PodLink} ...${pod} /></th>
                 <td><span class=${`badge ${TONES[pod.state]}`}>${pod.state}</span></td>
+                ${hasPlaces && html`<td>${short(pod.place)}</td>`}
                 <td class="number">${pod.priority}</td>
                 <td class="number">${age(pod.created)}</td>
                 <td>${pod.scheduler}</td>

@@ -6,11 +6,14 @@ async function answerOf(response) {
     throw new Error((await response.text()).trim() || `status ${response.status}`);
   }
   const data = await response.json();
-  if (!response.ok) throw new Error(data.error);
+  if (!response.ok) throw Object.assign(new Error(data.error), { retryAfter: data.retryAfter });
   return data;
 }
 
-/** Return the answer to a GET; throw an Error whose message is for people. */
+/**
+ * Return the answer to a GET; throw an Error whose message is for people. If it may be asked again,
+ * the Error has the number of seconds as `retryAfter`.
+ */
 export async function get(path, parameters = {}) {
   const query = new URLSearchParams(parameters).toString();
   return answerOf(await fetch(query ? `${path}?${query}` : path));

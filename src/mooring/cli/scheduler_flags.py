@@ -1,0 +1,62 @@
+"""The flags of commands that ask the scheduler that leads."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from mooring.errors import ConfigError
+from mooring.explain.lease_annotations import read_fingerprint
+
+if TYPE_CHECKING:
+    from mooring.insight.scheduler_questions import SchedulerAddress
+
+
+def add_scheduler_flags(parser: argparse.ArgumentParser, *, lease_default: str) -> None:
+    """Add the flags that name the scheduler; `lease_default` says which Lease is read without."""
+    parser.add_argument(
+        "--scheduler",
+        default="",
+        metavar="URL",
+        help="the https:// URL of the leader's port, in place of kubectl port-forward",
+    )
+    parser.add_argument(
+        "--certificate-sha256",
+        type=_fingerprint,
+        metavar="HEX",
+        help="the SHA-256 of the certificate of --scheduler; by default the Lease names it",
+    )
+    parser.add_argument(
+        "--lease",
+        default="",
+        metavar="NAMESPACE/NAME",
+        help=f"the Lease of the scheduler; by default {lease_default}",
+    )
+
+
+def read_scheduler_address(args: argparse.Namespace) -> SchedulerAddress:
+    """Return what the flags say; raise ConfigError if it makes no sense."""
+    from mooring.insight.leader import LeaseName
+    from mooring.insight.scheduler_questions import SchedulerAddress
+
+    if args.certificate_sha256 and not args.scheduler:
+        raise ConfigError("--certificate-sha256 is about --scheduler: give both")
+    lease = None
+    if args.lease:
+        namespace, slash, name = args.lease.partition("/")
+        if not (namespace and slash and name):
+            raise ConfigError(f"--lease must be NAMESPACE/NAME, got {args.lease!r}")
+        lease = LeaseName(namespace, name)
+    return SchedulerAddress(
+        url=args.scheduler,
+        certificate_sha256=args.certificate_sha256 or "",
+        lease=lease,
+        kubeconfig=args.kubeconfig,
+    )
+
+
+def _fingerprint(text: str) -> str:
+    found = read_fingerprint(text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"must be 64 hexadecimal digits, got {text!r}")
+    return found

@@ -1,0 +1,36 @@
+"""Where the rules of an explanation differ from those of a profile, as far as it shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mooring.cycle.profile import Profile
+
+
+def rule_differences(data: Mapping[str, Any], profile: Profile | None) -> list[str]:
+    """Return what differs, one phrase each; `data` is what a scheduler answered about a pod.
+
+    An explanation names the plugins that refused a node or gave scores, and the weights: two
+    configurations that differ elsewhere look alike.
+    """
+    if profile is None:
+        return [f"only the leader has the profile {data['profile']}"]
+    filters = {step.name for step in profile.filter}
+    found = [
+        f"only the leader has the filter {plugin['name']}"
+        for plugin in data["filterPlugins"]
+        if plugin["name"] not in filters
+    ]
+    if data["totals"] is None:
+        return found
+    theirs = {plugin["name"]: plugin["weight"] for plugin in data["scorePlugins"]}
+    known = {*theirs, *data["skippedScorePlugins"]}
+    ours = {step.name: step.weight for step in profile.score}
+    for name, weight in theirs.items():
+        if name not in ours:
+            found.append(f"only the leader has scores of {name}")
+        elif ours[name] != weight:
+            found.append(f"{name} has the weight {weight} there and {ours[name]} here")
+    found += [f"only this page has scores of {name}" for name in ours if name not in known]
+    return found
