@@ -294,7 +294,7 @@ async def test_attempts_are_counted_by_result() -> None:
 
 
 async def test_gates_that_do_nothing_are_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    GroupWorld(gates={"DRAWorkloadResourceClaims": True, "DRADerivedAttributes": True})
+    GroupWorld(gates={"DRAWorkloadResourceClaims": True, "DRANodeAllocatableResources": True})
     assert [record.getMessage() for record in caplog.records] == [
-        "The feature gate DRADerivedAttributes is on, but has no effect: not implemented"
+        "The feature gate DRANodeAllocatableResources is on, but has no effect: not implemented"
     ]

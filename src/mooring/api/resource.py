@@ -82,6 +82,8 @@ class DeviceCounterConsumption(Wire, frozen=True, kw_only=True):
 
     counter_set: str = ""
     counters: dict[str, Counter] = {}
+    #: Devices that consume from the same set at the same time must have a group in common.
+    compatibility_groups: tuple[str, ...] = ()
 
 
 class DeviceTaint(Wire, frozen=True, kw_only=True):
@@ -174,6 +176,14 @@ class CapacityRequirements(Wire, frozen=True, kw_only=True):
     requests: ResourceList = {}
 
 
+class DeviceDerivedAttribute(Wire, frozen=True, kw_only=True):
+    """An attribute that a request computes for each device, for use in constraints."""
+
+    name: str = ""
+    #: A CEL expression of the device.
+    expression: str = ""
+
+
 class ExactDeviceRequest(Wire, frozen=True, kw_only=True):
     """A request for devices of one class."""
 
@@ -184,6 +194,7 @@ class ExactDeviceRequest(Wire, frozen=True, kw_only=True):
     admin_access: bool | None = None
     tolerations: tuple[DeviceToleration, ...] = ()
     capacity: CapacityRequirements | None = None
+    derived_attributes: tuple[DeviceDerivedAttribute, ...] = ()
 
 
 class DeviceSubRequest(Wire, frozen=True, kw_only=True):
@@ -196,6 +207,7 @@ class DeviceSubRequest(Wire, frozen=True, kw_only=True):
     count: int = 0
     tolerations: tuple[DeviceToleration, ...] = ()
     capacity: CapacityRequirements | None = None
+    derived_attributes: tuple[DeviceDerivedAttribute, ...] = ()
 
 
 class DeviceRequest(Wire, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -75,6 +75,7 @@ def check(node: Node, declarations: Declarations) -> Checked:
         found.types[id] = checker.known.apply(found.types[id], unknown_is_dyn=True)
     if not found.issues:
         _check_patterns(node, found)
+        _check_literals(node, found)
     return found
 
 
@@ -91,6 +92,39 @@ def _check_patterns(root: Node, found: Checked) -> None:
                     patterns.compile(given.value)
                 except patterns.PatternError:
                     found.issues.append(Issue(given.place, "invalid matches argument"))
+
+
+def _check_literals(root: Node, found: Checked) -> None:
+    """Report lists and maps whose elements are of different types, except in a call of format."""
+    # cel-go: cel/validator.go (ValidateHomogeneousAggregateLiterals)
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Call) and node.function == "format":
+            continue
+        waiting += children(node)
+        if isinstance(node, ListOf):
+            _check_alike(
+                [(one, place in node.optionals) for place, one in enumerate(node.elements)], found
+            )
+        elif isinstance(node, MapOf):
+            # Of a list, only the first element that differs is reported.
+            for entry in node.entries[1:]:
+                _check_alike([(one.key, False) for one in (node.entries[0], entry)], found)
+                both = [(one.value, one.optional) for one in (node.entries[0], entry)]
+                _check_alike(both, found)
+
+
+def _check_alike(elements: Sequence[tuple[Node, bool]], found: Checked) -> None:
+    expected = ""
+    for node, optional in elements:
+        type_ = found.types[node.id]
+        text = (unwrap_optional(type_)[0] if optional else type_).text
+        expected = expected or text
+        if text != expected:
+            text = f"expected type '{expected}' but found '{text}'"
+            found.issues.append(Issue(node.place, text))
+            return
 
 
 class _Checker:
@@ -293,8 +327,8 @@ class _Checker:
             return found
         if self._assignable(before, found):
             return types.most_general(before, found)
-        self._mismatch(node, before, found)
-        return types.ERROR
+        # `check` reports it at the end, unless such a literal is allowed in its place.
+        return types.DYN
 
     def _comprehension(self, node: Comprehension) -> Type:
         source = self.known.apply(self.check(node.range))

@@ -69,6 +69,8 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
     counts_leaving_victims: bool
     #: Whether a capacity that is rounded up to a step is written in the step's format.
     rounds_in_format_of_step: bool
+    #: Whether devices are allocated as in 1.36. `AllocatorFeatures.older` says what differs.
+    older_allocator: bool
     #: Whether metrics have the names, help and stability of `observe/metrics_1_36.py`.
     older_metrics: bool
     #: The gate that adds the GangScheduling plugin to the default profile.
@@ -103,6 +105,7 @@ V1_36 = Release(
     stops_at_exceeded_budget=False,
     counts_leaving_victims=False,
     rounds_in_format_of_step=False,
+    older_allocator=True,
     older_metrics=True,
     gang_scheduling_gate="GangScheduling",
 )
@@ -129,6 +132,7 @@ V1_37 = Release(
     stops_at_exceeded_budget=True,
     counts_leaving_victims=True,
     rounds_in_format_of_step=True,
+    older_allocator=False,
     older_metrics=False,
     gang_scheduling_gate="GenericWorkload",
 )

@@ -70,11 +70,7 @@ _SAMPLE_EVERY = 100 // PLUGIN_METRICS_SAMPLE_PERCENT
 _ROW = 8
 _ROW_SECONDS = 0.002
 #: Gates that kube-scheduler reads, and that are accepted and do nothing here.
-_WITHOUT_EFFECT = (
-    "DRADerivedAttributes",
-    "DRADeviceCompatibilityGroups",
-    "DRANodeAllocatableResources",
-)
+_WITHOUT_EFFECT = ("DRANodeAllocatableResources",)
 #: Seconds that binding cycles in progress have to end when the scheduler stops.
 GRACE = 5.0
 #: The status of a pod whose binding task was cancelled: by the scheduler when it stops, which then

@@ -17,6 +17,7 @@ from mooring.plugins.dynamic_resources.allocator import (
     AllocatorFeatures,
     NodeAllocationError,
 )
+from mooring.plugins.dynamic_resources.derived_attributes import DerivedAttributes
 from mooring.plugins.dynamic_resources.device_requests import AllocationError
 from mooring.plugins.dynamic_resources.pools import PoolError, SlicePools
 from mooring.plugins.dynamic_resources.results import allocation_of
@@ -24,12 +25,14 @@ from mooring.plugins.dynamic_resources.selectors import SelectorCache
 from mooring.plugins.dynamic_resources.tracker import ClaimTracker
 from tests.plugins.clusters import make, make_node
 
-RECORDED = [
-    msgspec.json.decode(line)
-    for line in gzip.decompress(
-        (Path(__file__).parent / "recorded" / "allocations.jsonl.gz").read_bytes()
-    ).splitlines()
-]
+
+def _recorded(file: str) -> list[dict[str, Any]]:
+    lines = gzip.decompress((Path(__file__).parent / "recorded" / file).read_bytes()).splitlines()
+    return [msgspec.json.decode(line) for line in lines]
+
+
+RECORDED_1_36 = _recorded("allocations.jsonl.gz")
+RECORDED_1_37 = _recorded("allocations-1.37.jsonl.gz")
 
 
 def _store(raw: list[Any], kind: type[Any]) -> Store[Any]:
@@ -43,16 +46,20 @@ def _allocator(scenario: dict[str, Any], features: AllocatorFeatures) -> Allocat
         allocated.allocated(shares=features.consumable_capacity),
         _store(scenario["classes"], DeviceClass),
         SlicePools(
-            _store(scenario["slices"], ResourceSlice), partitions=features.partitionable_devices
+            _store(scenario["slices"], ResourceSlice),
+            partitions=features.partitionable_devices,
+            groups=features.compatibility_groups,
+            counters_everywhere=features.older,
         ),
-        SelectorCache(),
+        SelectorCache(lists=features.reads_lists),
+        DerivedAttributes() if features.derived_attributes else None,
     )
 
 
-def _answer(scenario: dict[str, Any]) -> dict[str, Any]:
+def _answer(scenario: dict[str, Any], features: AllocatorFeatures) -> dict[str, Any]:
     node = decode_as(scenario["node"], Node)
     claims = [decode_as(claim, ResourceClaim) for claim in scenario["claims"]]
-    allocator = _allocator(scenario, AllocatorFeatures())
+    allocator = _allocator(scenario, features)
     try:
         found = allocator.allocate(node, claims, lambda: False)
     except (AllocationError, NodeAllocationError, PoolError) as error:
@@ -60,7 +67,11 @@ def _answer(scenario: dict[str, Any]) -> dict[str, Any]:
     if found is None:
         return {}
     results = [
-        msgspec.to_builtins(allocation_of(one, "n1", random.Random(0), binding_conditions=True))
+        msgspec.to_builtins(
+            allocation_of(
+                one, "n1", random.Random(0), binding_conditions=True, older=features.older
+            )
+        )
         for one in found.claims()
     ]
     for result in results:
@@ -70,11 +81,24 @@ def _answer(scenario: dict[str, Any]) -> dict[str, Any]:
     return {"results": results}
 
 
-@pytest.mark.parametrize("number", range(len(RECORDED)))
-def test_devices_are_allocated_as_recorded(number: int) -> None:
-    recorded = RECORDED[number]
-    ours = msgspec.json.decode(msgspec.json.encode(_answer(recorded["scenario"])))
-    assert ours == recorded["expected"]
+@pytest.mark.parametrize("number", range(len(RECORDED_1_36)))
+def test_devices_are_allocated_as_recorded_from_1_36(number: int) -> None:
+    recorded = RECORDED_1_36[number]
+    found = _answer(recorded["scenario"], AllocatorFeatures(older=True))
+    assert msgspec.json.decode(msgspec.json.encode(found)) == recorded["expected"]
+
+
+@pytest.mark.parametrize("number", range(len(RECORDED_1_37)))
+def test_devices_are_allocated_as_recorded_from_1_37(number: int) -> None:
+    recorded = RECORDED_1_37[number]
+    on = recorded["scenario"].get("features", {})
+    features = AllocatorFeatures(
+        derived_attributes=on.get("derived", False),
+        compatibility_groups=on.get("groups", False),
+        list_attributes=on.get("lists", False),
+    )
+    found = _answer(recorded["scenario"], features)
+    assert msgspec.json.decode(msgspec.json.encode(found)) == recorded["expected"]
 
 
 # One class, one device; the requests vary.
@@ -159,8 +183,34 @@ def test_a_search_ends_in_time() -> None:
         pytest.param(
             {"exactly": {"deviceClassName": "c", "count": 33}},
             {},
-            "claim ns/claim: number of requested devices 33 exceeds the claim limit of 32",
+            "claim ns/claim, request r: adding 33 devices exceeds the claim limit of 32, with 0 "
+            "already accounted for",
             id="too many devices",
+        ),
+        pytest.param(
+            {"exactly": {"deviceClassName": "c", "count": 33}},
+            {"older": True},
+            "claim ns/claim: number of requested devices 33 exceeds the claim limit of 32",
+            id="too many devices, in 1.36",
+        ),
+        pytest.param(
+            {"exactly": {"deviceClassName": "c", "derivedAttributes": [{"name": "d/a"}]}},
+            {},
+            "claim ns/claim, request r: cannot handle request with derived attributes, the "
+            "feature is disabled",
+            id="derived attributes",
+        ),
+        pytest.param(
+            {
+                "firstAvailable": [
+                    {"name": "s", "deviceClassName": "c"},
+                    {"name": "t", "deviceClassName": "c", "derivedAttributes": [{"name": "d/a"}]},
+                ]
+            },
+            {},
+            "claim ns/claim, request t: cannot handle request with derived attributes, the "
+            "feature is disabled",
+            id="derived attributes of an alternative",
         ),
         pytest.param(
             {"exactly": {"deviceClassName": "c", "allocationMode": "Some"}},

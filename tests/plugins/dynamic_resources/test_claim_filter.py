@@ -196,17 +196,19 @@ def test_a_device_out_of_reach_may_use_up_the_counters() -> None:
 
 
 def _hard(*nodes: str) -> list[Any]:
-    """Build claims whose search is long: too few devices, and a constraint that forbids pruning."""
+    """Build claims whose search is long: too few devices, and a selector that forbids pruning."""
     attributes = {"model": {"string": "m"}, "size": {"int": 1}}
     devices = [f"d{i}" for i in range(9)]
     slices = [
         device_slice(name, *devices[i:], attributes=attributes) for i, name in enumerate(nodes)
     ]
-    requests = [
+    requests: list[Any] = [
         {"name": f"r{i}", "exactly": {"deviceClassName": "gpu", "count": 1}} for i in range(10)
     ]
-    other = {"requests": ["r0"], "distinctAttribute": f"{DRIVER}/size"}
-    spec = {"devices": {"requests": requests, "constraints": [other]}}
+    fails = {"cel": {"expression": 'device.attributes["x"].missing'}}
+    requests[-1]["exactly"]["selectors"] = [fails]
+    same = {"requests": ["r0"], "matchAttribute": f"{DRIVER}/size"}
+    spec = {"devices": {"requests": requests, "constraints": [same]}}
     asking = make(ResourceClaim, "c", "default", metadata={"uid": "c"}, spec=spec)
     return [asking, device_class(), *slices]
 

@@ -19,6 +19,7 @@ from mooring.plugins.dynamic_resources.dynamic_resources import (
 )
 from tests.plugins.clusters import Cluster, make, make_pod, raw_scores, refusals
 from tests.plugins.dynamic_resources.devices import (
+    DRIVER,
     GPU,
     allocated_on,
     asks_for,
@@ -97,7 +98,9 @@ def test_a_selector_that_fails_ends_the_attempt() -> None:
     state = CycleState()
     assert plugin.pre_filter(state, POD, cluster.snapshot) is None
     assert refusals(plugin, state, POD, cluster.snapshot)["a"] == Status.error(
-        "class gpu: selector #0: CEL runtime error: no such key: missing"
+        f"class gpu: selector #0 on device {DRIVER}/a/d0: CEL runtime error: no such key: missing. "
+        "consider using CEL optional chaining (.? followed by orValue()) or guarding the check "
+        "with has() for optional fields"
     )
 
 

@@ -31,12 +31,17 @@ def _slice(name: str, *devices: Any, count: int = 1, pool: str = "", **spec: Any
 
 
 class _World:
-    def __init__(self, *slices: ResourceSlice) -> None:
+    def __init__(self, *slices: ResourceSlice, older: bool = False) -> None:
         self.cluster = Cluster([drawn.node(name, zone) for name, zone in ZONES.items()])
         self.slices = Store(slices)
         self.claims: Store[ResourceClaim] = Store()
         self.devices = NodeDevices(
-            self.slices, ClaimTracker(self.claims), partitions=True, lists=False, shares=True
+            self.slices,
+            ClaimTracker(self.claims),
+            partitions=True,
+            lists=False,
+            shares=True,
+            counters_everywhere=older,
         )
         self.refresh()
 
@@ -168,10 +173,23 @@ def test_a_selector_that_cannot_be_read_is_an_error_of_every_node() -> None:
     assert (world.refresh(), world.names("n1")) == (5, ["a"])
 
 
-def test_counters_of_a_pool_that_is_not_complete_concern_every_node() -> None:
-    counters = {"sharedCounters": [{"name": "c", "counters": {"m": {"value": "1"}}}]}
+COUNTERS = {"sharedCounters": [{"name": "c", "counters": {"m": {"value": "1"}}}]}
+
+
+def test_counters_of_a_pool_that_is_not_complete_concern_the_nodes_that_reach_them() -> None:
     world = _World(LOCAL)
-    world.slices.add(_slice("c", count=2, pool="n2", nodeName="n2", **counters))
+    world.slices.add(_slice("c", count=2, pool="n2", nodeName="n2", **COUNTERS))
+    assert world.refresh() == 1
+    found = world.devices.at("n2")
+    assert found is not None and found.pools is not None
+    assert [pool.is_incomplete for pool in found.pools.pools] == [True]
+    world.slices.add(_slice("d", "a", count=2, pool="n2", nodeName="n2"))
+    assert (world.refresh(), world.names("n2")) == (1, ["a"])
+
+
+def test_counters_of_a_pool_that_is_not_complete_concern_every_node_in_1_36() -> None:
+    world = _World(LOCAL, older=True)
+    world.slices.add(_slice("c", count=2, pool="n2", nodeName="n2", **COUNTERS))
     assert world.refresh() == 5
     found = world.devices.at("n1")
     assert found is not None and found.pools is not None

@@ -36,7 +36,9 @@ def chosen(
     return ChosenDevice(one or wanted(), candidate, consumed is not None, consumed or {})
 
 
-def allocate(*found: ChosenDevice, config: Any = (), conditions: bool = True) -> AllocationResult:
+def allocate(
+    *found: ChosenDevice, config: Any = (), conditions: bool = True, older: bool = False
+) -> AllocationResult:
     given = claim()
     devices = msgspec.convert(
         {**msgspec.to_builtins(given.spec.devices), "config": list(config)},
@@ -45,7 +47,11 @@ def allocate(*found: ChosenDevice, config: Any = (), conditions: bool = True) ->
     owner: ResourceClaim = replace(given, spec=replace(given.spec, devices=devices))
     taken = tuple(one.wanted for one in found)
     return allocation_of(
-        ClaimDevices(owner, found, taken), "n", random.Random(0), binding_conditions=conditions
+        ClaimDevices(owner, found, taken),
+        "n",
+        random.Random(0),
+        binding_conditions=conditions,
+        older=older,
     )
 
 
@@ -84,14 +90,27 @@ def test_the_configuration_of_a_class_comes_once_and_before_the_claims() -> None
     own = [
         {"opaque": {"driver": "for all"}},
         {"requests": ["r/big"], "opaque": {"driver": "for one"}},
+        {"requests": ["r", "s"], "opaque": {"driver": "for both"}},
         {"requests": ["other"], "opaque": {"driver": "for none"}},
     ]
-    found = allocate(chosen(wanted("big")), chosen(wanted(request="s")), config=own)
-    assert [(one.source, one.requests, one.opaque["driver"]) for one in found.devices.config] == [
-        ("FromClass", ("r/big", "s"), "of the class"),
-        ("FromClaim", (), "for all"),
-        ("FromClaim", ("r/big",), "for one"),
+    devices = [chosen(wanted("big")), chosen(wanted(request="s"))]
+    first = ("FromClaim", (), "for all"), ("FromClaim", ("r/big",), "for one")
+    assert _config(allocate(*devices, config=own)) == [
+        ("FromClass", (), "of the class"),
+        *first,
+        ("FromClaim", (), "for both"),
     ]
+    # In 1.36, requests are named even if they are all, once for each of them.
+    assert _config(allocate(*devices, config=own, older=True)) == [
+        ("FromClass", ("r/big", "s"), "of the class"),
+        *first,
+        ("FromClaim", ("r", "s"), "for both"),
+        ("FromClaim", ("r", "s"), "for both"),
+    ]
+
+
+def _config(found: AllocationResult) -> list[tuple[str, tuple[str, ...], str]]:
+    return [(one.source, one.requests, one.opaque["driver"]) for one in found.devices.config]
 
 
 @pytest.mark.parametrize(

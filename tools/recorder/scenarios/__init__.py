@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from random import Random
 
-from tools.recorder.scenarios import devices, pods, storage
+from tools.recorder.scenarios import device_groups, devices, pods, storage
 from tools.recorder.scenarios.objects import Object
 
 #: The seed of the scenarios in tests/conformance/vectors.
@@ -28,6 +28,10 @@ GROUPS: dict[str, tuple[int, Callable[[Random], Object]]] = {
     "changes-missing-driver": (18, storage.missing_driver),
     "changes-device-capacity": (18, devices.device_capacity),
     "changes-device-taints": (15, devices.device_taints),
+    "changes-device-compatibility": (16, device_groups.device_compatibility),
+    "sequence-device-compatibility": (18, device_groups.device_compatibility_sequence),
+    "changes-derived-attributes": (20, device_groups.derived_attributes),
+    "sequence-derived-attributes": (16, device_groups.derived_attributes_sequence),
 }
 
 

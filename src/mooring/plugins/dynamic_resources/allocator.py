@@ -5,7 +5,8 @@ candidate that fits. If the remaining requests then cannot be satisfied, it back
 next candidate. The first complete result is returned.
 """
 
-# dynamic-resource-allocation: structured/internal/incubating/allocator_incubating.go
+# dynamic-resource-allocation: structured/internal/experimental/allocator_experimental.go; with the
+# gates of alpha features off, the incubating variant decides the same
 
 from __future__ import annotations
 
@@ -17,10 +18,19 @@ from msgspec.structs import replace
 
 from mooring.api import DeviceClass, Node, ResourceClaim
 from mooring.api.quantity import parse_nanos
-from mooring.api.resource import Counter, Device, DeviceRequest, ExactDeviceRequest
+from mooring.api.resource import (
+    Counter,
+    Device,
+    DeviceAttribute,
+    DeviceRequest,
+    ExactDeviceRequest,
+)
 from mooring.cel.values import CompileError, EvaluationError
 from mooring.framework.listers import Lister
 from mooring.plugins.dynamic_resources.capacity import WHOLE, Rounding
+from mooring.plugins.dynamic_resources.compatibility_groups import PoolGroups, groups_of
+from mooring.plugins.dynamic_resources.derived_attributes import DerivedAttributes
+from mooring.plugins.dynamic_resources.device_constraints import find_attribute
 from mooring.plugins.dynamic_resources.device_requests import (
     MAX_RESULTS,
     AllocationError,
@@ -31,10 +41,17 @@ from mooring.plugins.dynamic_resources.device_search import PRUNE_AFTER, DeviceS
 from mooring.plugins.dynamic_resources.pools import CandidateDevice, NodePools, SlicePools
 from mooring.plugins.dynamic_resources.results import ClaimDevices
 from mooring.plugins.dynamic_resources.selectors import SelectorCache, device_variables
-from mooring.plugins.dynamic_resources.tracker import AllocatedDevices, Amounts
+from mooring.plugins.dynamic_resources.tracker import AllocatedDevices, Amounts, DeviceID
 
 #: How many selector results are cached per pool.
 _REMEMBERED = 4096
+
+# dynamic-resource-allocation: cel/errors.go
+_NO_KEY = "no such key:"
+_HINT = (
+    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with "
+    "has() for optional fields"
+)
 
 INVALID_POOLS = "invalid resource pools were encountered"
 
@@ -49,8 +66,21 @@ class AllocatorFeatures(msgspec.Struct, frozen=True):
     binding_conditions: bool = True
     consumable_capacity: bool = True
     list_attributes: bool = False
+    derived_attributes: bool = False
+    compatibility_groups: bool = False
+    #: Whether devices are allocated as in 1.36: a device is distinct if it differs from the last
+    #: device of each request; all nodes reach the counters of every pool; a request for all devices
+    #: leaves out those with too little capacity; a share without capacity consumes counters again;
+    #: configuration for all requests names them; expressions read lists of values only if
+    #: `list_attributes` is on. Errors have other texts.
+    older: bool = False
     optional_node_operations: bool = False
     rounding: Rounding = WHOLE
+
+    @property
+    def reads_lists(self) -> bool:
+        """Whether expressions may read attributes that are lists."""
+        return self.list_attributes or not self.older
 
 
 class FoundDevices(msgspec.Struct, frozen=True):
@@ -96,6 +126,7 @@ class Allocator:
         classes: Lister[DeviceClass],
         pools: SlicePools,
         selectors: SelectorCache,
+        derived: DerivedAttributes | None = None,
         *,
         prune_after: int = PRUNE_AFTER,
     ) -> None:
@@ -108,6 +139,10 @@ class Allocator:
         self._classes = classes
         self._pools = pools
         self._selectors = selectors
+        self._derived = derived
+        #: Derived attributes by expression and device.
+        self._computed: dict[tuple[str, DeviceID], DeviceAttribute] = {}
+        self._groups: dict[tuple[str, str], PoolGroups] = {}
         self._wanted: dict[tuple[int, int], list[Wanted]] = {}
         self._variables: dict[int, dict[str, object]] = {}
         self._counters: dict[tuple[str, str], dict[str, Amounts]] = {}
@@ -136,14 +171,21 @@ class Allocator:
         """Return devices of a node's pools for every claim, or None; raise as `allocate` does."""
         search = DeviceSearch(self, reached.devices, expired, self._prune_after)
         for claim in claims:
-            wanted = [
-                self._alternatives(claim, index, request, reached, search)
-                for index, request in enumerate(claim.spec.devices.requests)
-            ]
-            least = sum(min(one.count for one in alternatives) for alternatives in wanted)
-            if least > MAX_RESULTS:
+            wanted = []
+            total = 0
+            for index, request in enumerate(claim.spec.devices.requests):
+                wanted.append(self._alternatives(claim, index, request, reached, search))
+                least = min(one.count for one in wanted[-1])
+                if total + least > MAX_RESULTS and not self.features.older:
+                    raise AllocationError(
+                        f"claim {claim.key}, request {request.name}: adding {least} devices "
+                        f"exceeds the claim limit of {MAX_RESULTS}, with {total} already "
+                        "accounted for"
+                    )
+                total += least
+            if total > MAX_RESULTS:
                 raise AllocationError(
-                    f"claim {claim.key}: number of requested devices {least} exceeds the claim "
+                    f"claim {claim.key}: number of requested devices {total} exceeds the claim "
                     f"limit of {MAX_RESULTS}"
                 )
             search.add_claim(claim, wanted)
@@ -194,6 +236,7 @@ class Allocator:
                         count=sub.count,
                         tolerations=sub.tolerations,
                         capacity=sub.capacity,
+                        derived_attributes=sub.derived_attributes,
                     ),
                 )
                 for sub in request.first_available
@@ -207,6 +250,11 @@ class Allocator:
                 raise AllocationError(
                     f"claim {claim.key}, {what}: has capacity requests, but the "
                     "DRAConsumableCapacity feature is disabled"
+                )
+            if exactly.derived_attributes and not self.features.derived_attributes:
+                raise AllocationError(
+                    f"claim {claim.key}, request {name or request.name}: cannot handle request "
+                    "with derived attributes, the feature is disabled"
                 )
             if exactly.admin_access is not None and not self.features.admin_access:
                 raise AllocationError(
@@ -232,7 +280,7 @@ class Allocator:
                 candidate
                 for candidate in pool.devices
                 if search.is_selectable(wanted, candidate)
-                and search.has_capacity(wanted, candidate)
+                and search.is_one_of_all(wanted, candidate)
             ]
         wanted.everything = everything
         wanted.count = len(everything)
@@ -249,7 +297,11 @@ class Allocator:
             except CompileError as error:
                 raise AllocationError(f"{where}: CEL compile error: {error}") from None
             except EvaluationError as error:
-                raise AllocationError(f"{where}: CEL runtime error: {error}") from None
+                text = str(error)
+                if not self.features.older:
+                    where += f" on device {'/'.join(candidate.id)}"
+                    text += _HINT if _NO_KEY in text else ""
+                raise AllocationError(f"{where}: CEL runtime error: {text}") from None
         return True
 
     def evaluate(self, expression: str, candidate: CandidateDevice) -> bool | str:
@@ -272,11 +324,38 @@ class Allocator:
 
     def _evaluate(self, expression: str, driver: str, device: Device) -> bool:
         program = self._selectors.compile(expression)
+        return self._selectors.evaluate(program, self._variables_of(driver, device))
+
+    def _variables_of(self, driver: str, device: Device) -> dict[str, object]:
         variables = self._variables.get(id(device))
         if variables is None:
-            lists = self.features.list_attributes
+            lists = self.features.reads_lists
             variables = self._variables[id(device)] = device_variables(driver, device, lists=lists)
-        return self._selectors.evaluate(program, variables)
+        return variables
+
+    def derived_attribute(
+        self, wanted: Wanted, candidate: CandidateDevice, name: str
+    ) -> DeviceAttribute | None:
+        """Return an attribute as a request that derives attributes sees it, or None."""
+        expression = wanted.derived.get(name)
+        if expression is None:
+            return find_attribute(candidate, name)
+        found = self._computed.get((expression, candidate.id))
+        if found is None:
+            assert self._derived is not None
+            try:
+                program = self._derived.compile(expression)
+                variables = self._variables_of(candidate.id[0], candidate.device)
+                found = self._derived.evaluate(program, variables)
+            except CompileError as error:
+                raise AllocationError(f"compile derived attribute {name} failed: {error}") from None
+            except EvaluationError as error:
+                raise AllocationError(
+                    f"evaluate derived attribute {name} on device {'/'.join(candidate.id)} "
+                    f"failed: {error}"
+                ) from None
+            self._computed[expression, candidate.id] = found
+        return found
 
     def available_counters(self, candidate: CandidateDevice) -> dict[str, Amounts]:
         """Return what is left of the counters of a device's pool, beside allocated devices."""
@@ -293,6 +372,18 @@ class Allocator:
                         left = found[consumption.counter_set]
                         for key, counter in consumption.counters.items():
                             left[key] -= _nanos(counter)
+        return found
+
+    def groups_in_use(self, candidate: CandidateDevice) -> PoolGroups:
+        """Return what the allocated devices of a device's pool have in common."""
+        pool = candidate.pool
+        found = self._groups.get(pool.id)
+        if found is None:
+            found = self._groups[pool.id] = groups_of(
+                device
+                for device_id, device in pool.all_devices
+                if device.consumes_counters and self.allocated.is_used(device_id)
+            )
         return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from mooring.api import DeviceClass, ResourceClaim
 from mooring.api.resource import (
     CapacityRequirements,
     Device,
+    DeviceAttribute,
     DeviceSelector,
     DeviceSubRequest,
     ExactDeviceRequest,
@@ -19,13 +20,18 @@ from mooring.api.resource import (
 from mooring.cel.reads import Reads
 from mooring.cel.values import CompileError, EvaluationError
 from mooring.plugins.dynamic_resources.capacity import WHOLE, Rounding, fits
+from mooring.plugins.dynamic_resources.derived_attributes import DerivedAttributes
 from mooring.plugins.dynamic_resources.device_columns import (
     Coded,
     DeviceColumns,
     Projection,
     ValueCodes,
 )
-from mooring.plugins.dynamic_resources.selectors import SelectorCache, device_variables
+from mooring.plugins.dynamic_resources.selectors import (
+    ProgramCache,
+    SelectorCache,
+    device_variables,
+)
 
 #: How many results for all devices are kept; one takes 4 bytes per device.
 _KEPT = 128
@@ -55,15 +61,17 @@ class ClaimReads:
         lists: bool,
         capacity: bool,
         rounding: Rounding = WHOLE,
+        derived: DerivedAttributes | None = None,
     ) -> None:
         self._rounding = rounding
         self._columns = columns
         self._selectors = selectors
+        self._derived = derived
         self._lists = lists
         self._capacity = capacity
         self._epoch = columns.epoch
-        #: By the text of a selector, or by requests for capacity.
-        self._results: dict[str | bytes, Coded] = {}
+        #: By the text of a selector, by requests for capacity, or by a derived attribute.
+        self._results: dict[str | bytes | _Derived, Coded] = {}
 
     def of(self, claims: Sequence[ResourceClaim], classes: Classes) -> Projection:
         """Return codes that are equal for devices that are the same to these claims."""
@@ -73,8 +81,15 @@ class ClaimReads:
             self._results.clear()
         inputs: list[Coded] = [columns.natures]
         expressions: dict[str, None] = {}
+        derived: dict[_Derived, None] = {}
         capacities: list[CapacityRequirements | None] = []
         for claim in claims:
+            names: set[str] = set()
+            for constraint in claim.spec.devices.constraints:
+                name = constraint.match_attribute or constraint.distinct_attribute or ""
+                names.add(name)
+                both = (name, name.partition("/")[2])
+                inputs += [columns.attributes[one] for one in both if one in columns.attributes]
             for request in _requests(claim):
                 device_class = classes.get(request.device_class_name)
                 if device_class is not None:
@@ -82,19 +97,20 @@ class ClaimReads:
                 expressions.update(dict.fromkeys(_texts(request.selectors)))
                 if request.capacity not in capacities:
                     capacities.append(request.capacity)
-            for constraint in claim.spec.devices.constraints:
-                name = constraint.match_attribute or constraint.distinct_attribute or ""
-                names = (name, name.partition("/")[2])
-                inputs += [columns.attributes[one] for one in names if one in columns.attributes]
-        if len(inputs) + len(expressions) > _MOST:
+                for attribute in request.derived_attributes:
+                    if attribute.name in names:
+                        derived[_Derived(attribute.expression)] = None
+        if len(inputs) + len(expressions) + len(derived) > _MOST:
             return Projection(columns, [columns.serials])
         inputs += [self._kept(text, partial(self._select, text)) for text in expressions]
+        if self._derived is not None:
+            inputs += [self._kept(one, partial(self._derive, one.expression)) for one in derived]
         if self._capacity:
             key = msgspec.json.encode(capacities)
             inputs.append(self._kept(key, partial(self._fitting, capacities)))
         return Projection(columns, inputs)
 
-    def _kept(self, key: str | bytes, make: Callable[[], Coded]) -> Coded:
+    def _kept(self, key: str | bytes | _Derived, make: Callable[[], Coded]) -> Coded:
         """Return codes that are remembered for later claims."""
         found = self._results.get(key)
         if found is None:
@@ -106,16 +122,26 @@ class ClaimReads:
 
     def _select(self, expression: str) -> Coded:
         """Return codes by the result of a selector."""
+        return self._by_result(self._selectors, expression, partial(self._evaluate, expression))
+
+    def _derive(self, expression: str) -> Coded:
+        """Return codes by the value of a derived attribute."""
+        assert self._derived is not None
+        return self._by_result(self._derived, expression, partial(self._value, expression))
+
+    def _by_result(
+        self, programs: ProgramCache, expression: str, ask: Callable[[str, Device], Hashable]
+    ) -> Coded:
         columns = self._columns
         try:
-            reads = self._selectors.reads(expression)
+            reads = programs.reads(expression)
             inputs = [columns.drivers, columns.faults, *self._inputs(reads)]
         except CompileError:
             # The search reports it; it is the same for every device.
             return columns.drivers
         except _ReadsAllError:
             return columns.serials
-        return Projection(columns, inputs, lambda *device: self._evaluate(expression, *device))
+        return Projection(columns, inputs, ask)
 
     def _inputs(self, reads: Reads) -> Iterator[Coded]:
         """Yield the columns that a selector reads; raise _ReadsAllError if that is all of them."""
@@ -142,6 +168,14 @@ class ClaimReads:
         except EvaluationError as error:
             return str(error)
 
+    def _value(self, expression: str, driver: str, device: Device) -> DeviceAttribute | str:
+        assert self._derived is not None
+        try:
+            variables = device_variables(driver, device, lists=self._lists)
+            return self._derived.evaluate(self._derived.compile(expression), variables)
+        except EvaluationError as error:
+            return str(error)
+
     def _fitting(self, capacities: Sequence[CapacityRequirements | None]) -> Projection:
         """Return codes by which requests find enough capacity in a device that is not in use."""
         return Projection(
@@ -151,6 +185,12 @@ class ClaimReads:
                 fits(device, one, None, None, self._rounding) for one in capacities
             ),
         )
+
+
+class _Derived(msgspec.Struct, frozen=True):
+    """The expression of a derived attribute, which is cached apart from selectors."""
+
+    expression: str
 
 
 class _ReadsAllError(Exception):

@@ -36,6 +36,8 @@ class Wanted(msgspec.Struct):
     device_class: DeviceClass
     #: CEL expressions: the class (None for those of the request), the index, the expression.
     selectors: tuple[tuple[DeviceClass | None, int, str], ...]
+    #: CEL expressions of the attributes that the request derives, by name.
+    derived: dict[str, str]
     #: How many devices; for a request of all devices, `everything` lists them.
     count: int = 0
     everything: list[CandidateDevice] | None = None
@@ -118,4 +120,5 @@ def make_wanted(
     )
     # The API server defaults the count to 1.
     count = (exactly.count or 1) if mode == EXACT_COUNT else 0
-    return Wanted(claim, request, sub_request, exactly, device_class, selectors, count)
+    derived = {one.name: one.expression for one in exactly.derived_attributes}
+    return Wanted(claim, request, sub_request, exactly, device_class, selectors, derived, count)

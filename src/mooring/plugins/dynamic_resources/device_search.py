@@ -6,17 +6,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Protocol
 
 import msgspec
 
 from mooring.api import ResourceClaim
 from mooring.api.quantity import parse_nanos
+from mooring.api.resource import DeviceAttribute
 from mooring.cel.depth import room_for
 from mooring.plugins.dynamic_resources.capacity import Rounding, consumption, fits
+from mooring.plugins.dynamic_resources.compatibility_groups import PoolGroups, admitted
 from mooring.plugins.dynamic_resources.device_constraints import (
     DeviceConstraintState,
-    MatchAttribute,
+    Find,
+    find_attribute,
     make_constraint,
 )
 from mooring.plugins.dynamic_resources.device_requests import MAX_RESULTS, AllocationError, Wanted
@@ -66,6 +70,21 @@ class Features(Protocol):
         ...
 
     @property
+    def list_attributes(self) -> bool:
+        """Whether attributes may be lists."""
+        ...
+
+    @property
+    def compatibility_groups(self) -> bool:
+        """Whether devices with groups that differ exclude each other."""
+        ...
+
+    @property
+    def older(self) -> bool:
+        """Whether devices are allocated as in 1.36."""
+        ...
+
+    @property
     def optional_node_operations(self) -> bool:
         """Whether devices may skip operations of nodes."""
         ...
@@ -97,8 +116,18 @@ class Ground(Protocol):
         """Return the result of a selector, or the text of its error."""
         ...
 
+    def derived_attribute(
+        self, wanted: Wanted, candidate: CandidateDevice, name: str
+    ) -> DeviceAttribute | None:
+        """Return an attribute as a request that derives attributes sees it, or None."""
+        ...
+
     def available_counters(self, candidate: CandidateDevice) -> dict[str, Amounts]:
         """Return what is left of the counters of a device's pool."""
+        ...
+
+    def groups_in_use(self, candidate: CandidateDevice) -> PoolGroups:
+        """Return what the allocated devices of a device's pool have in common."""
         ...
 
 
@@ -134,6 +163,8 @@ class DeviceSearch:
         self._planned: dict[DeviceID, Amounts] = {}
         #: What the choices so far consume of counters, by pool and counter set.
         self._counters: dict[tuple[str, str], dict[str, Amounts]] = {}
+        #: What the users of counters have in common, by pool; also counts the choices so far.
+        self._groups: dict[tuple[str, str], PoolGroups] = {}
         #: How many devices were looked for.
         self.steps = 0
         self._pruning: Pruning | None = None
@@ -143,8 +174,13 @@ class DeviceSearch:
     def add_claim(self, claim: ResourceClaim, wanted: list[list[Wanted]]) -> None:
         """Add a claim; claims are served in the order they were added."""
         constraints = []
+        features = self._ground.features
         for i, constraint in enumerate(claim.spec.devices.constraints):
-            made = make_constraint(constraint)
+            made = make_constraint(
+                constraint,
+                lists=features.list_attributes,
+                distinct_by_request=features.older,
+            )
             if made is None:
                 raise AllocationError(
                     f"claim {claim.key}, constraint #{i}: empty constraint "
@@ -270,9 +306,11 @@ class DeviceSearch:
                 [(one.claim, one.wanted) for one in self._claims],
                 self._ground.allocated,
                 self._ground.evaluate,
+                self._ground.derived_attribute,
                 taints=features.device_taints,
                 capacity=features.consumable_capacity,
                 rounding=features.rounding,
+                forgets=features.older,
             )
             if self._pruning.is_usable and not self._pruning.is_ever_possible():
                 raise _NotEnoughError
@@ -307,7 +345,7 @@ class DeviceSearch:
             id(wanted),
             number,
             len(one.chosen),
-            tuple(each.state() for each in one.constraints if isinstance(each, MatchAttribute)),
+            tuple(each.state() for each in one.constraints),
             frozenset(
                 (pool, name, key, amount)
                 for pool, sets in self._counters.items()
@@ -364,6 +402,19 @@ class DeviceSearch:
             raise candidate.reachable
         return candidate.reachable
 
+    def is_one_of_all(self, wanted: Wanted, candidate: CandidateDevice) -> bool:
+        """Return whether a request for all devices is for this one too.
+
+        That is so even if too little of its capacity is left: the request then fails. In 1.36, it
+        leaves out such a device.
+        """
+        features = self._ground.features
+        if features.older:
+            return self.has_capacity(wanted, candidate)
+        return not features.consumable_capacity or fits(
+            candidate.device, wanted.capacity, None, None, features.rounding
+        )
+
     def has_capacity(self, wanted: Wanted, candidate: CandidateDevice) -> bool:
         """Return whether enough of a device's capacity is left."""
         if not self._ground.features.consumable_capacity:
@@ -394,7 +445,10 @@ class DeviceSearch:
                 return None
             # A shared device consumes counters once, however many claims share it.
             if not (shared and self._is_shared_already(candidate.id)):
+                if features.compatibility_groups and not self._join(candidate, undo):
+                    return None
                 if not self._count(candidate):
+                    _take_back(undo)
                     return None
                 undo.append(lambda: self._add_counters(candidate, -1))
         if features.device_taints and any(
@@ -403,8 +457,11 @@ class DeviceSearch:
             _take_back(undo)
             return None
         one = self._claims[claim_index]
+        find: Find = find_attribute
+        if wanted.derived:
+            find = partial(self._ground.derived_attribute, wanted)
         for constraint in one.constraints:
-            if not constraint.add(wanted.request, wanted.sub_request, candidate):
+            if not constraint.add(wanted.request, wanted.sub_request, candidate, find):
                 _take_back(undo)
                 if must:
                     raise AllocationError(
@@ -434,6 +491,19 @@ class DeviceSearch:
         undo.append(one.chosen.pop)
         return undo
 
+    def _join(self, candidate: CandidateDevice, undo: list[Callable[[], object]]) -> bool:
+        """Add a device to the users of its pool's counters; return False if groups forbid it."""
+        pool = candidate.pool.id
+        before = self._groups.get(pool)
+        if before is None:
+            before = self._ground.groups_in_use(candidate)
+        after = admitted(candidate.device, before)
+        if after is None:
+            return False
+        self._groups[pool] = after
+        undo.append(lambda: self._groups.__setitem__(pool, before))
+        return True
+
     def _plan(self, device: DeviceID, amounts: Amounts | None) -> None:
         if amounts is None:
             del self._planned[device]
@@ -441,7 +511,11 @@ class DeviceSearch:
             self._planned[device] = amounts
 
     def _is_shared_already(self, device: DeviceID) -> bool:
-        return device in self._planned or self._ground.allocated.consumed(device) is not None
+        allocated = self._ground.allocated
+        if device in self._planned or allocated.consumed(device) is not None:
+            return True
+        # In 1.36, a share that consumes no capacity does not count.
+        return not self._ground.features.older and allocated.is_shared(device)
 
     def _count(self, candidate: CandidateDevice) -> bool:
         """Consume a device's counters; return False if not enough is left."""

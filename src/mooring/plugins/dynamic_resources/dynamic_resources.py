@@ -40,6 +40,7 @@ from mooring.plugins.dynamic_resources.capacity import Rounding
 from mooring.plugins.dynamic_resources.claim_binder import BindError, ClaimBinder
 from mooring.plugins.dynamic_resources.claim_filter import ClaimFilter
 from mooring.plugins.dynamic_resources.claim_reads import ClaimReads
+from mooring.plugins.dynamic_resources.derived_attributes import DerivedAttributes
 from mooring.plugins.dynamic_resources.device_requests import AllocationError
 from mooring.plugins.dynamic_resources.extended import (
     is_in_memory,
@@ -116,6 +117,9 @@ class DynamicResources(Plugin):
             binding_conditions=self._waits,
             consumable_capacity=enabled("DRAConsumableCapacity"),
             list_attributes=enabled("DRAListTypeAttributes"),
+            derived_attributes=enabled("DRADerivedAttributes"),
+            compatibility_groups=enabled("DRADeviceCompatibilityGroups"),
+            older=handle.features.release.older_allocator,
             optional_node_operations=enabled("DRAOptionalNodeOperations"),
             rounding=Rounding(
                 fractional=enabled("DRAFractionalCapacityRange"),
@@ -132,8 +136,11 @@ class DynamicResources(Plugin):
         claims = handle.lister(ResourceClaim)
         self._claims = handle.shared(self.name, lambda: ClaimTracker(claims))
         self._selectors = handle.shared(
-            f"{self.name}/selectors", lambda: SelectorCache(lists=self._features.list_attributes)
+            f"{self.name}/selectors", lambda: SelectorCache(lists=self._features.reads_lists)
         )
+        self._derived: DerivedAttributes | None = None
+        if self._features.derived_attributes:
+            self._derived = handle.shared(f"{self.name}/derived", DerivedAttributes)
         groups = handle.shared(f"{self.name}/groups", self._make_groups)
         self._devices = groups.devices
         #: The state of a pod without claims.
@@ -160,15 +167,18 @@ class DynamicResources(Plugin):
             slices,
             self._claims,
             partitions=features.partitionable_devices,
-            lists=features.list_attributes,
+            lists=features.reads_lists,
             shares=features.consumable_capacity,
+            groups=features.compatibility_groups,
+            counters_everywhere=features.older,
         )
         reads = ClaimReads(
             devices.columns,
             self._selectors,
-            lists=features.list_attributes,
+            lists=features.reads_lists,
             capacity=features.consumable_capacity,
             rounding=features.rounding,
+            derived=self._derived,
         )
         return GroupCache(devices, reads)
 
@@ -213,7 +223,12 @@ class DynamicResources(Plugin):
             self._devices.refresh(nodes)
             allocated = self._claims.allocated(shares=self._features.consumable_capacity)
             kept.allocator = Allocator(
-                self._features, allocated, self._classes, self._devices.pools, self._selectors
+                self._features,
+                allocated,
+                self._classes,
+                self._devices.pools,
+                self._selectors,
+                self._derived,
             )
         state.write(self.name, kept)
         return None
@@ -414,7 +429,11 @@ class DynamicResources(Plugin):
         for index, found in zip(places, planned.found.claims(), strict=True):
             try:
                 allocation = allocation_of(
-                    found, node_name, self.handle.random, binding_conditions=self._waits
+                    found,
+                    node_name,
+                    self.handle.random,
+                    binding_conditions=self._waits,
+                    older=self._features.older,
                 )
             except AllocationError as error:
                 return Status.error(str(error))

@@ -90,8 +90,15 @@ class NodeDevices:
         partitions: bool,
         lists: bool,
         shares: bool,
+        groups: bool = False,
+        counters_everywhere: bool = False,
     ) -> None:
-        self.pools = SlicePools(slices, partitions=partitions)
+        self.pools = SlicePools(
+            slices,
+            partitions=partitions,
+            groups=groups,
+            counters_everywhere=counters_everywhere,
+        )
         self.columns = DeviceColumns(lists=lists)
         #: How each device is used, as a code.
         self.usage = ValueCodes(0)

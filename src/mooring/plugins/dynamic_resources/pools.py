@@ -17,6 +17,7 @@ from mooring.api import Node, NodeSelector, NodeTerms, ResourceSlice
 from mooring.api.resource import CounterSet, Device
 from mooring.errors import ObjectError
 from mooring.framework.listers import Lister
+from mooring.plugins.dynamic_resources.compatibility_groups import uses_groups
 from mooring.plugins.dynamic_resources.tracker import DeviceID
 
 #: Driver and name of a pool.
@@ -24,6 +25,8 @@ PoolID = tuple[str, str]
 
 _BY_NODE = "node"
 _BY_POOL = "pool"
+#: The slices that count as missing, by pool.
+_IGNORED = "ignored"
 #: The index keys of slices that do not belong to a single node, and of those with counters.
 _SHARED = ""
 _COUNTERS = "/"
@@ -133,11 +136,6 @@ def node_matches(
     return False
 
 
-def _node_keys(one: ResourceSlice) -> tuple[str]:
-    spec = one.spec
-    return (_COUNTERS if spec.shared_counters else spec.node_name or _SHARED,)
-
-
 def _pool_keys(one: ResourceSlice) -> tuple[PoolID]:
     return (pool_of(one),)
 
@@ -153,17 +151,46 @@ class SlicePools:
     Owned by the scheduling loop, shared by all profiles.
     """
 
-    def __init__(self, lister: Lister[ResourceSlice], *, partitions: bool) -> None:
+    def __init__(
+        self,
+        lister: Lister[ResourceSlice],
+        *,
+        partitions: bool,
+        groups: bool = False,
+        counters_everywhere: bool = False,
+    ) -> None:
+        """Index the slices.
+
+        Without `groups`, slices with compatibility groups are ignored, so that their pools are
+        incomplete. With `counters_everywhere`, all nodes reach the counters of every pool.
+        """
         self._lister = lister
         self._partitions = partitions
+        self._groups_known = groups
+        self._counters_everywhere = counters_everywhere
         self._made: dict[PoolID, dict[tuple[object, ...], Pool | None]] = {}
         self._groups: WeakValueDictionary[tuple[int, ...], NodePools] = WeakValueDictionary()
         #: Pools with counters that changed since `_troubled` was computed.
         self._counted: dict[PoolID, None] = {}
         self._troubled: dict[PoolID, Pool] = {}
-        lister.add_index(_BY_NODE, _node_keys)
+        lister.add_index(_BY_NODE, self._node_keys)
         lister.add_index(_BY_POOL, _pool_keys)
+        lister.add_index(_IGNORED, self._ignored_keys)
         lister.subscribe(self._forget)
+
+    def _node_keys(self, one: ResourceSlice) -> tuple[str, ...]:
+        spec = one.spec
+        if self._is_ignored(one):
+            return ()
+        if self._counters_everywhere and spec.shared_counters:
+            return (_COUNTERS,)
+        return (spec.node_name or _SHARED,)
+
+    def _ignored_keys(self, one: ResourceSlice) -> tuple[PoolID, ...]:
+        return (pool_of(one),) if self._is_ignored(one) else ()
+
+    def _is_ignored(self, one: ResourceSlice) -> bool:
+        return not self._groups_known and uses_groups(one)
 
     def _forget(self, old: ResourceSlice | None, new: ResourceSlice | None) -> None:
         for one in (old, new):
@@ -177,11 +204,13 @@ class SlicePools:
 
     @property
     def troubled(self) -> tuple[Pool, ...]:
-        """The incomplete and invalid pools that every node takes note of.
+        """The incomplete and invalid pools that every node takes note of, in 1.36.
 
         Every node reaches the counters of every pool, even if it does not reach a device. A pool
         of which it reaches nothing else matters only if it is incomplete or invalid.
         """
+        if not self._counters_everywhere:
+            return ()
         for key in self._counted:
             self._troubled.pop(key, None)
             slices = _newest(one for one in self.slices_of(key) if one.spec.shared_counters)
@@ -197,7 +226,11 @@ class SlicePools:
         by_pool: dict[PoolID, list[ResourceSlice]] = {}
         for one in self._reached_from(node):
             by_pool.setdefault(pool_of(one), []).append(one)
-        with_counters = self._partitions and any(self._lister.by_index(_BY_NODE, _COUNTERS))
+        with_counters = (
+            self._counters_everywhere
+            and self._partitions
+            and any(self._lister.by_index(_BY_NODE, _COUNTERS))
+        )
         pools = [pool for pool in self.troubled if pool.id not in by_pool]
         for key, slices in by_pool.items():
             if with_counters:
@@ -218,10 +251,10 @@ class SlicePools:
         reached = [
             one
             for one in self._lister.by_index(_BY_NODE, node.metadata.name)
-            if self._partitions or one.spec.per_device_node_selection is None
+            if self._partitions or not _is_partitioned(one)
         ]
         for one in self._lister.by_index(_BY_NODE, _SHARED):
-            if not self._partitions and one.spec.per_device_node_selection is not None:
+            if not self._partitions and _is_partitioned(one):
                 continue
             try:
                 if _reaches(one, node):
@@ -260,7 +293,12 @@ class SlicePools:
             everything = list(self.slices_of(key))
             if any(one.spec.pool.generation > about.generation for one in everything):
                 return None
-            current = [one for one in everything if one.spec.pool.generation == about.generation]
+            ignored = {one.metadata.name for one in self._lister.by_index(_IGNORED, key)}
+            current = [
+                one
+                for one in everything
+                if one.spec.pool.generation == about.generation and one.metadata.name not in ignored
+            ]
             if len(current) != about.resource_slice_count:
                 return Pool(key, is_incomplete=True)
             names = {one.metadata.name for one in slices}
@@ -277,6 +315,11 @@ def _newest(slices: Iterable[ResourceSlice]) -> list[ResourceSlice]:
 
 def _by_name(slices: Iterable[ResourceSlice]) -> list[ResourceSlice]:
     return sorted(slices, key=lambda one: one.metadata.name)
+
+
+def _is_partitioned(one: ResourceSlice) -> bool:
+    spec = one.spec
+    return spec.per_device_node_selection is not None or bool(spec.shared_counters)
 
 
 def _reaches(one: ResourceSlice, node: Node) -> bool:
@@ -317,9 +360,13 @@ def _build(
 ) -> Pool:
     counter_sets: dict[str, CounterSet] = {}
     with_devices: list[ResourceSlice] = []
-    for one in _by_name(slices):
+    elsewhere: list[ResourceSlice] = []
+    for one, into in (
+        *((one, with_devices) for one in _by_name(slices)),
+        *((one, elsewhere) for one in others),
+    ):
         if not partitions or not one.spec.shared_counters:
-            with_devices.append(one)
+            into.append(one)
             continue
         for counters in one.spec.shared_counters:
             if counters.name in counter_sets:
@@ -336,13 +383,13 @@ def _build(
     pool = Pool(
         key,
         slices=tuple(with_devices),
-        others=tuple(others),
+        others=tuple(elsewhere),
         counter_sets=counter_sets,
         reach=reach,
     )
     consumptions = [
         consumption
-        for one in (*with_devices, *others)
+        for one in (*with_devices, *elsewhere)
         for device in one.spec.devices
         for consumption in device.consumes_counters
     ]

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterable
 
 import msgspec
+from msgspec.structs import replace
 
 from mooring.api import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ResourceClaim
 from mooring.api.quantity import Quantity
@@ -46,12 +47,20 @@ class ClaimDevices(msgspec.Struct, frozen=True):
 
 
 def allocation_of(
-    found: ClaimDevices, node_name: str, rng: random.Random, *, binding_conditions: bool
+    found: ClaimDevices,
+    node_name: str,
+    rng: random.Random,
+    *,
+    binding_conditions: bool,
+    older: bool = False,
 ) -> AllocationResult:
-    """Return the allocation of a claim on a node."""
+    """Return the allocation of a claim on a node; `older` as in AllocatorFeatures."""
     results = tuple(_result(one, rng, binding_conditions) for one in found.chosen)
+    config = tuple(_config(found, older))
+    if not older:
+        config = tuple(_unnamed(one, found.taken) for one in config)
     return AllocationResult(
-        devices=DeviceAllocationResult(results=results, config=tuple(_config(found))),
+        devices=DeviceAllocationResult(results=results, config=config),
         node_selector=_node_selector(found, node_name),
     )
 
@@ -77,7 +86,17 @@ def _result(
     )
 
 
-def _config(found: ClaimDevices) -> Iterable[DeviceAllocationConfiguration]:
+def _unnamed(
+    config: DeviceAllocationConfiguration, taken: Iterable[Wanted]
+) -> DeviceAllocationConfiguration:
+    """Return a configuration without names if it is for every request."""
+    requests = config.requests
+    if all(wanted.request in requests or wanted.name in requests for wanted in taken):
+        return replace(config, requests=())
+    return config
+
+
+def _config(found: ClaimDevices, older: bool) -> Iterable[DeviceAllocationConfiguration]:
     """Yield the classes' configuration, each class once, then the claim's own."""
     by_class: dict[str, list[Wanted]] = {}
     for wanted in found.taken:
@@ -98,6 +117,9 @@ def _config(found: ClaimDevices) -> Iterable[DeviceAllocationConfiguration]:
         for wanted in found.taken:
             if wanted.request in own.requests or wanted.name in own.requests:
                 yield applies
+                # In 1.36, it is repeated for every request.
+                if not older:
+                    break
 
 
 def _node_selector(found: ClaimDevices, node_name: str) -> NodeSelector | None:

@@ -6,7 +6,7 @@ state that failed fails again with other such devices. And if the remaining requ
 devices even without constraints, they cannot get them with constraints.
 
 This holds only for a search that cannot end in an error, and without the constraint
-distinctAttribute, which forgets values when the search takes a device back.
+distinctAttribute of 1.36, which forgets values when the search takes a device back.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from itertools import pairwise
 import msgspec
 
 from mooring.api import ResourceClaim
+from mooring.api.resource import DeviceAttribute
 from mooring.plugins.dynamic_resources.capacity import Rounding, fits
 from mooring.plugins.dynamic_resources.device_constraints import find_attribute
-from mooring.plugins.dynamic_resources.device_requests import MAX_RESULTS, Wanted
+from mooring.plugins.dynamic_resources.device_requests import MAX_RESULTS, AllocationError, Wanted
 from mooring.plugins.dynamic_resources.pools import CandidateDevice, PoolError
 from mooring.plugins.dynamic_resources.tracker import AllocatedDevices
 
@@ -34,6 +35,8 @@ Needs = dict[Accepted, int]
 
 #: Evaluates a selector: a result, or the text of an error.
 Evaluate = Callable[[str, CandidateDevice], bool | str]
+#: Returns an attribute as a request sees it, or raises AllocationError.
+Derive = Callable[[Wanted, CandidateDevice, str], DeviceAttribute | None]
 
 
 class Pruning:
@@ -45,11 +48,14 @@ class Pruning:
         claims: Sequence[tuple[ResourceClaim, list[list[Wanted]]]],
         allocated: AllocatedDevices,
         evaluate: Evaluate,
+        derive: Derive,
         *,
         taints: bool,
         capacity: bool,
         rounding: Rounding,
+        forgets: bool,
     ) -> None:
+        """Compare devices; with `forgets`, distinctAttribute is that of 1.36."""
         self._rounding = rounding
         self._allocated = allocated
         self._taints = taints
@@ -58,32 +64,50 @@ class Pruning:
         expressions = list(dict.fromkeys(text for one in every for _, _, text in one.selectors))
         attributes = sorted(
             {
-                constraint.match_attribute
+                constraint.match_attribute or constraint.distinct_attribute or ""
                 for claim, _ in claims
                 for constraint in claim.spec.devices.constraints
-                if constraint.match_attribute is not None
             }
         )
         results = [
             [evaluate(expression, candidate) for expression in expressions]
             for candidate in candidates
         ]
+        derived = {
+            (name, one.derived[name]): one
+            for one in every
+            for name in attributes
+            if name in one.derived
+        }
         #: Whether branches may be pruned at all.
         self.is_usable = (
             not any(isinstance(result, str) for row in results for result in row)
             and not any(isinstance(one.reachable, PoolError) for one in candidates)
-            and all(_cannot_fail(claim, requests) for claim, requests in claims)
+            and all(_cannot_fail(claim, requests, forgets) for claim, requests in claims)
         )
         if not self.is_usable:
+            return
+        try:
+            values = [
+                tuple(derive(one, candidate, name) for (name, _), one in derived.items())
+                for candidate in candidates
+            ]
+        except AllocationError:
+            self.is_usable = False
             return
         index: dict[Hashable, int] = {}
         #: For each candidate, a code that is equal for devices that are interchangeable.
         self.codes = [
             index.setdefault(
-                (tuple(row), *_traits(candidate, attributes), allocated.state_of(candidate.id)),
+                (
+                    tuple(row),
+                    *_traits(candidate, attributes),
+                    allocated.state_of(candidate.id),
+                    computed,
+                ),
                 len(index),
             )
-            for candidate, row in zip(candidates, results, strict=True)
+            for candidate, row, computed in zip(candidates, results, values, strict=True)
         ]
         examples = {
             code: (candidate, dict(zip(expressions, row, strict=True)))
@@ -179,10 +203,10 @@ def _suffices(needs: Needs, free: Counter[int]) -> bool:
     return can_flow(list(needs.items()), free)
 
 
-def _cannot_fail(claim: ResourceClaim, requests: list[list[Wanted]]) -> bool:
+def _cannot_fail(claim: ResourceClaim, requests: list[list[Wanted]], forgets: bool) -> bool:
     """Return whether a claim can neither raise an error nor exceed its number of devices."""
     constraints = claim.spec.devices.constraints
-    if any(one.match_attribute is None for one in constraints):
+    if forgets and any(one.match_attribute is None for one in constraints):
         return False
     if constraints and any(wanted.wants_all for request in requests for wanted in request):
         return False

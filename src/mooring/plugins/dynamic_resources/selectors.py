@@ -1,9 +1,10 @@
-"""Compiling device selectors and evaluating them on devices."""
+"""Compiling expressions about devices; evaluating selectors on devices."""
 
 # dynamic-resource-allocation: cel/compile.go, cel/cache.go; api: resource/v1/types.go (limits)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from mooring.api.quantity import Quantity
@@ -25,11 +26,14 @@ _CACHED = 256
 _CACHED_CHARACTERS = 256 * 1024
 _MAX_DOMAIN, _MAX_ID, _MAX_DRIVER, _MAX_VALUE = 63, 32, 63, 64
 _MAX_ATTRIBUTES = 32
+#: The kinds of types that an attribute may have; "any" and "dyn" are known at run time only.
+_SCALARS = ("bool", "int", "string", "any", "dyn")
+_SEMVER = "kubernetes.Semver"
 _INCLUDES = "includes dra_includes_dyn_dyn dyn.(dyn) -> bool"
 
 
 class DeviceEnvironment:
-    """The CEL environment of selectors: the variable `device`.
+    """The CEL environment of selectors and derived attributes: the variable `device`.
 
     With `lists`, attributes may be lists, and there is a function `includes`.
     """
@@ -56,10 +60,7 @@ class DeviceEnvironment:
 
     def compile(self, source: str) -> Expression:
         """Parse and check a selector, or raise CompileError."""
-        try:
-            expression = self._environment.compile(source)
-        except CompileError as error:
-            raise CompileError(f"compilation failed: {error}") from None
+        expression = self._checked(source)
         kinds = ("bool", "any", "dyn") if self._lists else ("bool", "any")
         if expression.type.kind not in kinds:
             raise CompileError(
@@ -67,16 +68,43 @@ class DeviceEnvironment:
             )
         return expression
 
+    def compile_derived(self, source: str, *, lists: bool) -> Expression:
+        """Parse and check a derived attribute, or raise CompileError.
+
+        With `lists`, its value may be a list.
+        """
+        expression = self._checked(source)
+        kind = expression.type
+        if not _is_scalar(kind) and not (
+            lists and kind.kind == "list" and _is_scalar(kind.parameters[0])
+        ):
+            or_list = " or a list of these scalars" if lists else ""
+            raise CompileError(
+                "must evaluate to a primitive scalar (string, integer, boolean, semver)"
+                f"{or_list}, not {kind.text}"
+            )
+        return expression
+
+    def _checked(self, source: str) -> Expression:
+        try:
+            return self._environment.compile(source)
+        except CompileError as error:
+            raise CompileError(f"compilation failed: {error}") from None
+
     def max_cost(self, expression: Expression) -> int:
-        """Return the highest cost that a selector can have."""
+        """Return the highest cost that an expression can have."""
         return expression.max_cost(self._sizes)
 
 
-class SelectorCache:
-    """A cache of compiled selectors. Owned by the scheduling loop."""
+def _is_scalar(kind: types.Type) -> bool:
+    return kind.kind in _SCALARS or kind.text == _SEMVER
 
-    def __init__(self, *, lists: bool = False) -> None:
-        self._environment = DeviceEnvironment(lists=lists)
+
+class ProgramCache:
+    """A cache of compiled expressions. Owned by the scheduling loop."""
+
+    def __init__(self, compile: Callable[[str], Expression]) -> None:
+        self._compile = compile
         self._programs: dict[str, tuple[Program, Reads] | CompileError] = {}
         self._characters = 0
 
@@ -92,7 +120,7 @@ class SelectorCache:
         found = self._programs.get(expression)
         if found is None:
             try:
-                compiled = self._environment.compile(expression)
+                compiled = self._compile(expression)
                 found = (compiled.program(), compiled.reads())
             except CompileError as error:
                 found = error
@@ -104,6 +132,13 @@ class SelectorCache:
         if isinstance(found, CompileError):
             raise CompileError(*found.args)
         return found
+
+
+class SelectorCache(ProgramCache):
+    """A cache of compiled selectors. Owned by the scheduling loop."""
+
+    def __init__(self, *, lists: bool = False) -> None:
+        super().__init__(DeviceEnvironment(lists=lists).compile)
 
     def evaluate(self, program: Program, variables: dict[str, Any]) -> bool:
         """Return whether a device is selected, or raise EvaluationError."""

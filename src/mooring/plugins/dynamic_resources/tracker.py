@@ -251,6 +251,11 @@ class AllocatedDevices:
         usage = self._usage.get(device, _UNUSED)
         return usage.amounts if self._shares and usage.consumers else None
 
+    def is_shared(self, device: DeviceID) -> bool:
+        """Return whether a device is taken in part, with or without capacity."""
+        usage = self._usage.get(device, _UNUSED)
+        return self._shares and usage.users > usage.exclusive
+
     def is_used(self, device: DeviceID) -> bool:
         """Return whether a device is taken, as a whole or in part."""
         return device in self._usage
@@ -265,5 +270,5 @@ class AllocatedDevices:
             return None
         consumed = self.consumed(device)
         if consumed is None:
-            return self.is_taken(device), None
+            return self.is_taken(device), self.is_shared(device)
         return self.is_taken(device), frozenset((key, n) for key, n in consumed.items() if n)
