@@ -13,11 +13,13 @@ from mooring.explain.journal.entries import (
     Change,
     CheckpointEnds,
     Entry,
+    Fetched,
     Forgot,
     GaveBack,
     Nominated,
     Reserved,
     SegmentHead,
+    WorkBegins,
 )
 from mooring.explain.journal.reading import read_journal
 from mooring.framework.decision import Outcome
@@ -144,6 +146,10 @@ class _Building:
                 engine.reserve(step.time, step.uid, step.node)
             case GaveBack():
                 engine.give_back(step)
+            case WorkBegins():
+                engine.work_begins(step.time, step.work)
+            case Fetched():
+                engine.fetched(step)
             case Nominated():
                 engine.nominate(step.uid, step.node)
             case Forgot():

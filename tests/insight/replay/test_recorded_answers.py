@@ -29,7 +29,7 @@ class Asking:
         informers.store(Pod).add(make_pod("web"))
         self.answers = RecordedAnswers()
         self.result: Any = None
-        self.work = self._run(ask, RecordedClient(informers))
+        self.work = self._run(ask, RecordedClient(informers, self.answers))
         self.has_ended = self.answers.start(self.work)
 
     async def _run(self, ask: Ask, client: RecordedClient) -> None:

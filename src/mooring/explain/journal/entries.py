@@ -6,9 +6,11 @@ the changes after it, and decides each attempt again:
     SegmentHead                    configuration, gates, plugins
     CheckpointBegins               the order of nodes, nominations; then the objects that there are
       CheckpointObject ...         in the order of their stores, kind by kind
+      CheckpointWork ...           the last runs of plugins' periodic work
       CheckpointPlacement ...      the order of pods on nodes, and the assumed pods
     CheckpointEnds
     Change ...                     each object change, when the loop takes it in
+    WorkBegins, Fetched ...        what plugins ask beside the cycle, and what they are answered
     AttemptBegins                  everything that the cycle reads beside the state
       ExtenderAnswer ...           in the order of their arrival
     AttemptEnds                    the record of the decision, to compare with
@@ -27,7 +29,7 @@ import msgspec
 from mooring.explain.attempt_record import AttemptRecord
 
 #: The version of the format; readers refuse newer ones.
-FORMAT = 1
+FORMAT = 2
 
 #: Stands for no object where an object may be: msgspec cannot decode `Raw | None`.
 NOT_ASSUMED = msgspec.Raw(b"null")
@@ -124,12 +126,14 @@ class CheckpointPlacement(JournalEntry, frozen=True, tag="placed", gc=False):
     #: If the pod waits at Permit: when the wait began, and for how many seconds each plugin waits.
     waits_since: float = 0.0
     waits: dict[str, float] = {}
+    #: When a confirmed pod was seen with its node, or a time before which it was; 0 if unknown.
+    seen: float = 0.0
 
 
 class CheckpointEnds(JournalEntry, frozen=True, tag="checkpoint end", gc=False):
     """The end of a checkpoint."""
 
-    #: The number of CheckpointObject and CheckpointPlacement entries.
+    #: The number of the entries since CheckpointBegins that belong to the checkpoint.
     entries: int
 
 
@@ -162,6 +166,30 @@ class Fetched(JournalEntry, frozen=True, tag="fetched", gc=False):
     body: str = ""
     #: Why there is no answer; "" if there is one.
     error: str = ""
+    #: The name of the periodic work that asked, as in WorkBegins; "" if it was something else.
+    work: str = ""
+    #: Whether the body is left out because it is that of the last answer to this request in the
+    #: segment. Readers put it back.
+    repeated: bool = False
+
+
+class WorkBegins(JournalEntry, frozen=True, tag="work", gc=False):
+    """A run of a plugin's periodic work begins; its answers follow until it begins again."""
+
+    #: The name of the work, such as "LoadSource.fetch 1".
+    work: str
+
+
+class CheckpointWork(JournalEntry, frozen=True, tag="worked", gc=False):
+    """A run of a plugin's periodic work before the checkpoint; `time` is when it began.
+
+    Of each work, a checkpoint has the last run that had ended and whose requests all succeeded, and
+    the run that began last.
+    """
+
+    work: str
+    #: What it was answered, in order.
+    answers: tuple[Fetched, ...] = ()
 
 
 # Attempts.
@@ -303,9 +331,11 @@ Entry = (
     | CheckpointBegins
     | CheckpointObject
     | CheckpointPlacement
+    | CheckpointWork
     | CheckpointEnds
     | Change
     | Fetched
+    | WorkBegins
     | GroupBegins
     | GroupEnds
     | AttemptBegins

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from mooring.errors import JournalError
 from mooring.explain.journal.entries import (
@@ -24,7 +25,9 @@ from mooring.explain.journal.entries import (
     CheckpointEnds,
     CheckpointObject,
     CheckpointPlacement,
+    CheckpointWork,
     Entry,
+    Fetched,
     SegmentHead,
 )
 from mooring.explain.journal.frames import TornFrameError, read_frames
@@ -37,7 +40,13 @@ TORN = "A segment of the journal ends within a block, which is left out"
 
 UNUSABLE = "A segment of the journal has no complete checkpoint, and is left out"
 
-_CHECKPOINT = (CheckpointBegins, CheckpointObject, CheckpointPlacement, CheckpointEnds)
+_CHECKPOINT = (
+    CheckpointBegins,
+    CheckpointObject,
+    CheckpointWork,
+    CheckpointPlacement,
+    CheckpointEnds,
+)
 _ENTRY: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Entry)
 _ANY = msgspec.json.Decoder()
 
@@ -121,6 +130,7 @@ class _Segment:
 
     def entries(self) -> Iterator[Entry]:
         """Yield the entries in the order of the file."""
+        bodies: dict[str, str] = {}
         for line in _lines(self):
             try:
                 entry: Entry = _ENTRY.decode(line)
@@ -129,7 +139,21 @@ class _Segment:
                     f"{self.file.path} holds an entry that this version of Mooring does not know "
                     f"({error}): read it with Mooring {self.head.mooring}, which wrote it"
                 ) from error
+            if isinstance(entry, Fetched) and entry.status:
+                entry = self._whole(entry, bodies)
             yield entry
+
+    def _whole(self, entry: Fetched, bodies: dict[str, str]) -> Fetched:
+        """Return an answer with its body, which may be that of the last one (`bodies`)."""
+        if not entry.repeated:
+            bodies[entry.request] = entry.body
+            return entry
+        if entry.request not in bodies:
+            raise JournalError(
+                f"{self.file.path} lacks an answer that another one repeats: restore the file from "
+                "a copy, or remove it and the files before it, and read the rest"
+            )
+        return replace(entry, body=bodies[entry.request], repeated=False)
 
     def has_checkpoint(self) -> bool:
         """Return whether the checkpoint at the beginning is complete."""

@@ -15,6 +15,7 @@ from mooring.explain.journal.entries import (
     CheckpointEnds,
     CheckpointObject,
     CheckpointPlacement,
+    CheckpointWork,
     Entry,
     ExtenderAnswer,
     Failed,
@@ -27,8 +28,10 @@ from mooring.explain.journal.entries import (
     Permitted,
     Reserved,
     SegmentHead,
+    WorkBegins,
 )
 from mooring.insight.replay.checkpoint import RecordedCheckpoint
+from mooring.insight.replay.recorded_extender import FILTER
 
 
 class RecordedAttempt(msgspec.Struct, frozen=True):
@@ -64,6 +67,7 @@ RecordedStep = (
     | RecordedCheckpoint
     | Change
     | Fetched
+    | WorkBegins
     | RecordedAttempt
     | RecordedGroup
     | Reserved
@@ -91,7 +95,7 @@ def recorded_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep]:
             group = None
         elif isinstance(step, RecordedAttempt | Reserved | Permitted | GaveBack | Failed):
             members.append(step)
-        elif isinstance(step, Fetched | Nominated):
+        elif isinstance(step, Fetched | WorkBegins | Nominated):
             yield step
         else:
             # The group's attempt ended with an unexpected error.
@@ -106,6 +110,8 @@ def _single_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep | GroupBegi
     checkpoint: RecordedCheckpoint | None = None
     begins: AttemptBegins | None = None
     answers: list[ExtenderAnswer] = []
+    #: What periodic work took in while the cycle waited for an extender.
+    meanwhile: list[Fetched | WorkBegins] = []
     for entry in entries:
         if begins is None and isinstance(entry, Change):
             # By far the most entries.
@@ -115,28 +121,41 @@ def _single_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep | GroupBegi
             case AttemptBegins():
                 if begins is not None:
                     yield RecordedAttempt(begins, answers, None)
+                    yield from meanwhile
+                    meanwhile.clear()
                 begins, answers = entry, []
             case ExtenderAnswer():
                 answers.append(entry)
+                if entry.verb == FILTER:
+                    # Scores, which come later, were given with these measurements.
+                    yield from meanwhile
+                    meanwhile.clear()
             case AttemptEnds():
                 if begins is not None:
                     yield RecordedAttempt(begins, answers, entry)
                     begins = None
+                    yield from meanwhile
+                    meanwhile.clear()
             case CheckpointBegins():
                 checkpoint = RecordedCheckpoint(entry)
-            case CheckpointObject() | CheckpointPlacement():
+            case CheckpointObject() | CheckpointWork() | CheckpointPlacement():
                 if checkpoint is not None:
                     checkpoint.add(entry)
             case CheckpointEnds():
                 if checkpoint is not None:
                     yield checkpoint
                     checkpoint = None
-            case Fetched() | Nominated():
+            case WorkBegins() | Fetched() if begins is not None and entry.work:
+                meanwhile.append(entry)
+            case WorkBegins() | Fetched() | Nominated():
                 yield entry
             case _:
                 if begins is not None:
                     yield RecordedAttempt(begins, answers, None)
                     begins = None
+                    yield from meanwhile
+                    meanwhile.clear()
                 yield entry
     if begins is not None:
         yield RecordedAttempt(begins, answers, None)
+    yield from meanwhile

@@ -19,6 +19,7 @@ from mooring.explain.journal.entries import (
     Permitted,
     Reserved,
     SegmentHead,
+    WorkBegins,
 )
 from mooring.explain.journal.journal import totals_digest
 from mooring.framework.decision import Decision
@@ -107,6 +108,9 @@ class Replay:
             case Fetched():
                 for one in self._engines:
                     one.engine.fetched(step)
+            case WorkBegins():
+                for one in self._engines:
+                    one.engine.work_begins(step.time, step.work)
             case Nominated():
                 for one in self._engines:
                     one.engine.nominate(step.uid, step.node)
