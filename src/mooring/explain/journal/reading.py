@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,19 @@ def read_journal(
         if until is not None and entry.time > until:
             return
         yield entry
+
+
+def find_entries(
+    folder: str | os.PathLike[str], is_wanted: Callable[[bytes], bool], *, since: float = 0.0
+) -> Iterator[Entry]:
+    """Yield the entries whose line is wanted, the newest first; raise as `read_journal` does.
+
+    Segments that ended before `since` are not read.
+    """
+    for segment in reversed(_chosen(Path(folder), None)):
+        yield from reversed([entry for entry in segment.entries(is_wanted)])
+        if segment.head.time <= since:
+            return
 
 
 def _chosen(folder: Path, since: float | None) -> Sequence[_Segment]:
@@ -128,10 +141,12 @@ class _Segment:
         #: Where an incomplete frame begins; None if there is none.
         self.torn_at: int | None = None
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield the entries in the order of the file."""
+    def entries(self, is_wanted: Callable[[bytes], bool] | None = None) -> Iterator[Entry]:
+        """Yield the entries in the order of the file, or those whose line is wanted."""
         bodies: dict[str, str] = {}
         for line in _lines(self):
+            if is_wanted is not None and not is_wanted(line):
+                continue
             try:
                 entry: Entry = _ENTRY.decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
