@@ -15,6 +15,7 @@ the changes after it, and decides each attempt again:
       ExtenderAnswer ...           in the order of their arrival
     AttemptEnds                    the record of the decision, to compare with
     Reserved, Permitted, ...       what became of the placement
+    Compared                       in a shadow: what the other scheduler did, after AttemptEnds
 
 An entry is a JSON array that begins with its tag. A field may be added at the end, with a default
 value, without a new `FORMAT`: older readers ignore it.
@@ -33,6 +34,9 @@ FORMAT = 2
 
 #: Stands for no object where an object may be: msgspec cannot decode `Raw | None`.
 NOT_ASSUMED = msgspec.Raw(b"null")
+
+#: Stands for the names of all nodes in Compared.
+EVERY_NODE = "*"
 
 #: The kind of finished pods, which have a store of their own (`api.FinishedPod`).
 FINISHED_PODS = "FinishedPod"
@@ -88,6 +92,8 @@ class SegmentHead(JournalEntry, frozen=True, tag="head", kw_only=True, gc=False)
     plugins: tuple[RecordedPlugin, ...] = ()
     #: Seconds after which a pod leaves the unschedulable pods.
     max_in_unschedulable: float = 300.0
+    #: In a shadow: the configuration that the other scheduler is assumed to have.
+    their_config: Any = None
 
 
 # The checkpoint.
@@ -233,6 +239,9 @@ class AttemptBegins(JournalEntry, frozen=True, tag="attempt", gc=False):
     within: tuple[int, ...] | None = None
     #: Whether PostFilter runs if no node is found.
     post_filter: bool = True
+    #: Whether a shadow decided: beside the queue, with all nodes filtered and scored. Compared
+    #: follows.
+    beside: bool = False
 
 
 class ExtenderAnswer(JournalEntry, frozen=True, tag="extender", gc=False):
@@ -326,6 +335,26 @@ class Failed(JournalEntry, frozen=True, tag="failed", gc=False):
     nominated: str | None = ""
 
 
+class Compared(JournalEntry, frozen=True, tag="compared", gc=False):
+    """The comparison of a shadow's decision, right before, with what the other scheduler did."""
+
+    uid: str
+    #: How they compare, as the values of `insight.comparison.Verdict`.
+    verdict: str
+    #: The node that the other scheduler chose; "" if it declared the pod unschedulable.
+    theirs: str = ""
+    #: One of the shadow's best nodes; "" if there is none.
+    ours: str = ""
+    #: By how much the total of their node is lower than the highest.
+    lost: int = 0
+    #: The plugin to which a difference is due, and its refusal.
+    plugin: str = ""
+    reason: str = ""
+    #: The nodes that had changed so recently that the other scheduler may not have seen it, or
+    #: EVERY_NODE.
+    unsettled: tuple[str, ...] = ()
+
+
 Entry = (
     SegmentHead
     | CheckpointBegins
@@ -348,4 +377,5 @@ Entry = (
     | Forgot
     | Bound
     | Failed
+    | Compared
 )

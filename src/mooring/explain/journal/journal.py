@@ -32,6 +32,7 @@ from mooring.explain.journal.entries import (
     Bound,
     Change,
     CheckpointEnds,
+    Compared,
     Entry,
     ExtenderAnswer,
     Failed,
@@ -260,6 +261,26 @@ class SchedulingJournal(SilentTap):
             )
         )
 
+    def compared(
+        self, begins: AttemptBegins, decision: Decision | None, compared: Compared
+    ) -> None:
+        """Take note of a decision of a shadow, and of what the other scheduler did.
+
+        Call it before the change that shows what it did. Without a decision, the shadow failed.
+        """
+        ends = None
+        if decision is not None:
+            record = record_of(
+                decision,
+                begins.attempt,
+                begins.time,
+                seed=begins.seed,
+                sampling_start=begins.sampling_start,
+            )
+            points = weighted_points(decision, decision.node_name)
+            ends = _Decided(compared.time, record, decision.totals, points)
+        self._put(_Comparison(begins, ends, compared))
+
     def _put(self, item: Any) -> None:
         if self.failure is not None or not self._begun:
             return
@@ -325,6 +346,12 @@ class SchedulingJournal(SilentTap):
                 self._begin_segment(item)
             elif isinstance(item, Fetch):
                 self._add(self._answers.encode(item))
+            elif isinstance(item, _Comparison):
+                # In one frame: a process that is killed writes all of it or nothing.
+                self._add(item.begins)
+                if item.ends is not None:
+                    self._add(_attempt_end(item.ends))
+                self._add(item.compared)
             else:
                 self._add(_entry(item))
             if len(block) >= _BLOCK:
@@ -394,6 +421,14 @@ class _Decided(msgspec.Struct, frozen=True):
     record: AttemptRecord
     totals: Ints | None
     points: dict[str, int]
+
+
+class _Comparison(msgspec.Struct, frozen=True):
+    """A decision of a shadow, and the comparison."""
+
+    begins: AttemptBegins
+    ends: _Decided | None
+    compared: Compared
 
 
 def _entry(item: Any) -> Entry:

@@ -41,14 +41,19 @@ class JournalFolder:
         clock: Clock,
         metrics: Metrics,
         max_in_unschedulable: float = DEFAULT_MAX_IN_UNSCHEDULABLE,
+        theirs: LoadResult | None = None,
     ) -> SchedulingJournal:
-        """Return the journal of a new scheduler, which is to be one of its taps."""
+        """Return the journal of a new scheduler, which is to be one of its taps.
+
+        `theirs` is the configuration that a shadow compares with.
+        """
         head = make_head(
             config,
             registry=registry,
             features=features,
             now=clock.now(),
             max_in_unschedulable=max_in_unschedulable,
+            theirs=theirs,
         )
         return SchedulingJournal(self._writer, head, clock, JournalMetrics(metrics.registry))
 

@@ -54,6 +54,7 @@ from mooring.insight.replay.recorded_informers import RecordedInformers
 from mooring.insight.replay.recorded_work import RecordedHttpClient, RecordedWork
 from mooring.insight.replay.replay_clock import ReplayClock
 from mooring.insight.replay.rules import ReplayRules
+from mooring.insight.shadow import decide_beside
 from mooring.observe.attempt_random import AttemptRandom
 from mooring.offline.driving import drive
 from mooring.offline.memory_scheduler import UnqueuedPods
@@ -188,6 +189,8 @@ class ReplayEngine:
         if profile is None:
             self._current.pop(entry.uid, None)
             return self._unserved(pod)
+        if entry.beside:
+            return self._decide_beside(entry, pod)
         info = QueuedPodInfo(pod, entry.time, 0)
         info.attempts = entry.attempt
         attempt = SchedulingAttempt(info, profile, CycleState(), entry.time)
@@ -203,6 +206,14 @@ class ReplayEngine:
                 within=_within(entry),
             ),
         )
+
+    def _decide_beside(self, entry: AttemptBegins, pod: Pod) -> Decision:
+        """Decide as a shadow: beside the queue, with all nodes filtered and scored."""
+        self._set_start(entry)
+        try:
+            return decide_beside(self.scheduler, pod)
+        except BaseException as error:
+            return _failed(pod, error)
 
     def examine(self, entry: AttemptBegins, pod: Pod, *, post_filter: bool = False) -> Decision:
         """Decide the attempt that began with all nodes filtered and scored.
@@ -241,9 +252,7 @@ class ReplayEngine:
         try:
             return drive(cycle)
         except BaseException as error:
-            raise_if_external(error)
-            name = pod.spec.scheduler_name
-            return Decision(pod, name, Outcome.ERROR, message=error_text(error))
+            return _failed(pod, error)
 
     # What became of an attempt.
 
@@ -431,6 +440,12 @@ class ReplayEngine:
         for profile in self.scheduler.profiles.values():
             for plugin in profile.plugins.values():
                 self.answers.start(plugin.close())
+
+
+def _failed(pod: Pod, error: BaseException) -> Decision:
+    raise_if_external(error)
+    name = pod.spec.scheduler_name
+    return Decision(pod, name, Outcome.ERROR, message=error_text(error))
 
 
 def _within(entry: AttemptBegins) -> Rows | None:

@@ -16,6 +16,7 @@ from mooring.explain.journal.entries import (
     CheckpointObject,
     CheckpointPlacement,
     CheckpointWork,
+    Compared,
     Entry,
     ExtenderAnswer,
     Failed,
@@ -41,6 +42,8 @@ class RecordedAttempt(msgspec.Struct, frozen=True):
     answers: Sequence[ExtenderAnswer]
     #: None if the cycle ended with an unexpected error, or was the last thing that was recorded.
     ends: AttemptEnds | None
+    #: What the other scheduler did, if a shadow decided.
+    compared: Compared | None = None
 
     @property
     def time(self) -> float:
@@ -77,6 +80,7 @@ RecordedStep = (
     | Forgot
     | Bound
     | Failed
+    | Compared
 )
 
 
@@ -112,7 +116,12 @@ def _single_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep | GroupBegi
     answers: list[ExtenderAnswer] = []
     #: What periodic work took in while the cycle waited for an extender.
     meanwhile: list[Fetched | WorkBegins] = []
+    #: The decision of a shadow, until its comparison follows.
+    ends: AttemptEnds | None = None
     for entry in entries:
+        if ends is not None and begins is not None and not isinstance(entry, Compared):
+            yield RecordedAttempt(begins, answers, ends)
+            begins = ends = None
         if begins is None and isinstance(entry, Change):
             # By far the most entries.
             yield entry
@@ -130,6 +139,14 @@ def _single_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep | GroupBegi
                     # Scores, which come later, were given with these measurements.
                     yield from meanwhile
                     meanwhile.clear()
+            case AttemptEnds() if begins is not None and begins.beside:
+                ends = entry
+            case Compared():
+                if begins is not None and begins.uid == entry.uid:
+                    yield RecordedAttempt(begins, answers, ends, entry)
+                else:
+                    yield entry
+                begins = ends = None
             case AttemptEnds():
                 if begins is not None:
                     yield RecordedAttempt(begins, answers, entry)
@@ -157,5 +174,5 @@ def _single_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep | GroupBegi
                     meanwhile.clear()
                 yield entry
     if begins is not None:
-        yield RecordedAttempt(begins, answers, None)
+        yield RecordedAttempt(begins, answers, ends)
     yield from meanwhile
