@@ -11,6 +11,7 @@ from mooring import Plugin, Status
 from mooring.errors import ApiError, JournalError, PluginError
 from mooring.explain.journal.entries import Bound, SegmentHead
 from mooring.explain.journal.journal_folder import JournalFolder
+from mooring.explain.journal.journal_questions import JournalAnswer, JournalQuestion
 from mooring.explain.journal.reading import read_journal
 from mooring.insight.replay.child_replayer import ChildReplayer
 from mooring.local.local_scheduler import WAITING
@@ -246,3 +247,39 @@ async def test_an_attempt_whose_record_is_gone_is_explained_from_the_journal(
             await cluster.get(f"{path}?attempt=9")
         now = await cluster.get(f"{path}?attempt=0")
         assert (now["fromJournal"], now["askedNow"]) == (False, True)
+
+
+class Endless:
+    """A replayer that never answers."""
+
+    def __init__(self) -> None:
+        self.began = asyncio.Event()
+
+    async def replay(self, folder: Path, question: JournalQuestion) -> JournalAnswer | None:
+        """Wait until the question is withdrawn."""
+        self.began.set()
+        await asyncio.get_running_loop().create_future()
+        return None
+
+
+async def test_pods_are_scheduled_while_an_attempt_is_replayed(tmp_path: Path) -> None:
+    replayer = Endless()
+    async with running(
+        tmp_path,
+        nodes=1,
+        journal=str(tmp_path / "journal"),
+        replayer=replayer,
+        explain_memory=1,
+    ) as cluster:
+        path = "/explain/v1/namespaces/default/pods/a?attempt=1"
+        await cluster.post(PODS, pod("a"))
+        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-0"})
+        asking = asyncio.create_task(cluster.get(path))
+        await asyncio.wait_for(replayer.began.wait(), 10)
+        await cluster.post(PODS, pod("b"))
+        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-0", "b": "node-0"})
+        assert not asking.done()
+        with pytest.raises(ApiError, match="too many questions; ask again in 5"):
+            await cluster.client.request("GET", path, retries=0)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
