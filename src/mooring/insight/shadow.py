@@ -17,7 +17,7 @@ from mooring.framework.decision import Decision, Outcome
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.state import CycleState
-from mooring.insight.comparison import PodComparison, Verdict, compare
+from mooring.insight.comparison import Agreement, PodComparison, Verdict, compare
 from mooring.insight.their_rules import as_theirs
 from mooring.offline.comparing_scheduler import Why, is_best, why_changed
 from mooring.offline.driving import drive
@@ -39,38 +39,23 @@ EXAMPLES = 3
 _THERE = "refused there"
 
 
-class ShadowReport(msgspec.Struct):
+class ShadowReport(Agreement):
     """How often a scheduler agrees with another one, and examples of where it does not."""
 
-    counts: Counter[Verdict] = msgspec.field(default_factory=Counter)
     #: By verdict and plugin.
     plugins: Counter[tuple[Verdict, str]] = msgspec.field(default_factory=Counter)
-    #: Totals that the other scheduler's nodes have less than our best.
-    lost: int = 0
     examples: dict[tuple[Verdict, str], list[PodComparison]] = msgspec.field(default_factory=dict)
 
     def add(self, found: PodComparison) -> None:
         """Count a comparison."""
-        self.counts[found.verdict] += 1
+        self.count(found.verdict, found.lost)
         if found.verdict is Verdict.AGREED:
             return
         key = (found.verdict, found.plugin)
         self.plugins[key] += 1
-        if found.verdict is not Verdict.UNDECIDABLE:
-            self.lost += found.lost
         kept = self.examples.setdefault(key, [])
         if len(kept) < EXAMPLES:
             kept.append(found)
-
-    @property
-    def decided(self) -> int:
-        """Return how many pods were compared and could be decided."""
-        return self.counts.total() - self.counts[Verdict.UNDECIDABLE]
-
-    @property
-    def agreement(self) -> float:
-        """Return the share of agreement among the pods that could be decided; 1.0 without any."""
-        return self.counts[Verdict.AGREED] / self.decided if self.decided else 1.0
 
 
 class RowChanges:

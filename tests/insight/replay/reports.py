@@ -45,7 +45,7 @@ def shadow_report(*, other_rules: bool = False) -> ReplayReport:
     report = ReplayReport(rules="other.yaml", other_rules=other_rules, runs=1)
     report.add_attempt("shop/web", 1_800_000_000.0, scheduled=True)
     found = report.shadow_comparisons()
-    found.recorded.add(Verdict.OTHER_NODE, 7)
+    found.recorded.count(Verdict.OTHER_NODE, 7)
     if other_rules:
         recorded = Compared(1.0, "u", Verdict.OTHER_NODE.value, "a", "b", 7)
         found.add_other(recorded, PodComparison("shop/web", Verdict.AGREED, "a", "a"))

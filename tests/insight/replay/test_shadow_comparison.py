@@ -7,7 +7,7 @@ import pytest
 from mooring.explain.journal.entries import EVERY_NODE, Compared
 from mooring.framework.decision import Decision, Outcome
 from mooring.insight.comparison import PodComparison, Verdict
-from mooring.insight.replay.shadow_comparison import Agreement, ShadowComparisons, compare_again
+from mooring.insight.replay.shadow_comparison import ShadowComparisons, compare_again
 from mooring.testing.builders import make_pod
 
 
@@ -52,16 +52,6 @@ def test_nodes_that_have_just_changed(unsettled: tuple[str, ...], verdict: Verdi
 def test_a_pod_that_has_a_node_there() -> None:
     found = compare_again(recorded("a"), decision(Outcome.UNSCHEDULABLE))
     assert (found.verdict, found.theirs) == (Verdict.PENDING_HERE, "a")
-
-
-def test_agreement_is_a_share_of_what_could_be_decided() -> None:
-    agreement = Agreement()
-    assert agreement.share == 1.0
-    agreement.add(Verdict.AGREED, 0)
-    agreement.add(Verdict.OTHER_NODE, 7)
-    agreement.add(Verdict.UNDECIDABLE, 9)
-    assert (agreement.agreed, agreement.decided, agreement.lost) == (1, 2, 7)
-    assert agreement.share == 0.5
 
 
 def test_verdicts_that_change_are_counted() -> None:

@@ -209,7 +209,7 @@ class Replay:
             return
         found = self.report.shadow_comparisons()
         verdict = Verdict(recorded.verdict)
-        found.recorded.add(verdict, recorded.lost)
+        found.recorded.count(verdict, recorded.lost)
         if decision is not None:
             found.add_other(recorded, compare_again(recorded, decision))
         if before is None:

@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 from mooring.api.timestamps import format_micro_time
-from mooring.insight.comparison import Verdict
+from mooring.insight.comparison import Agreement, Verdict
 from mooring.insight.replay.attempt_comparison import AttemptComparison, AttemptVerdict, Deviation
 from mooring.insight.replay.own_history import HistorySide, OwnHistoryReport
 from mooring.insight.replay.report import History, ReplayReport
-from mooring.insight.replay.shadow_comparison import Agreement, ShadowComparisons
+from mooring.insight.replay.shadow_comparison import ShadowComparisons
 from mooring.insight.replay.usage import RESOURCES
 
 #: Version of the format; increased when a field changes its meaning or is removed.
@@ -65,7 +65,7 @@ def _shadow(found: ShadowComparisons, *, other_rules: bool) -> dict[str, Any]:
 def _agreement(one: Agreement) -> dict[str, Any]:
     return {
         "decided": one.decided,
-        "agreement": one.share,
+        "agreement": one.agreement,
         "pointsLost": one.lost,
         "counts": {verdict.value: one.counts[verdict] for verdict in Verdict},
     }

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from mooring.api.timestamps import format_time
 from mooring.explain.tables import table
+from mooring.insight.comparison import Agreement
 from mooring.insight.replay.attempt_comparison import AttemptComparison, AttemptVerdict
 from mooring.insight.replay.own_history import OwnHistoryReport
 from mooring.insight.replay.report import ReplayReport
 from mooring.insight.replay.report_data import side_data
-from mooring.insight.replay.shadow_comparison import Agreement, ShadowComparisons
+from mooring.insight.replay.shadow_comparison import ShadowComparisons
 from mooring.insight.replay.usage import RESOURCES
 
 #: Deviations that are shown; `-o json` has more.
@@ -48,7 +49,9 @@ def shadow_lines(report: ReplayReport, found: ShadowComparisons) -> Iterator[str
 
 
 def _agreement(one: Agreement) -> str:
-    return f"{one.agreed} of {one.decided} decided alike ({one.share:.1%}), {one.lost} points lost"
+    return (
+        f"{one.agreed} of {one.decided} decided alike ({one.agreement:.1%}), {one.lost} points lost"
+    )
 
 
 def _summary(report: ReplayReport) -> str:

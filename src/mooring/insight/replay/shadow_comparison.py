@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mooring.explain.journal.entries import EVERY_NODE, Compared
 from mooring.framework.decision import Decision, Outcome
-from mooring.insight.comparison import PodComparison, Verdict, compare
+from mooring.insight.comparison import Agreement, PodComparison, Verdict, compare
 
 
 def compare_again(recorded: Compared, decision: Decision) -> PodComparison:
@@ -35,35 +35,6 @@ def _compare_pending(decision: Decision) -> PodComparison:
     return PodComparison(pod, Verdict.AGREED)
 
 
-class Agreement(msgspec.Struct):
-    """How often some rules agree with the other scheduler."""
-
-    counts: Counter[Verdict] = msgspec.field(default_factory=Counter)
-    #: Totals that the other scheduler's nodes have less than the best.
-    lost: int = 0
-
-    def add(self, verdict: Verdict, lost: int) -> None:
-        """Count a comparison."""
-        self.counts[verdict] += 1
-        if verdict is not Verdict.UNDECIDABLE:
-            self.lost += lost
-
-    @property
-    def agreed(self) -> int:
-        """Return how many pods are decided alike."""
-        return self.counts[Verdict.AGREED]
-
-    @property
-    def decided(self) -> int:
-        """Return how many pods could be decided."""
-        return self.counts.total() - self.counts[Verdict.UNDECIDABLE]
-
-    @property
-    def share(self) -> float:
-        """Return the share of agreement among the pods that could be decided; 1.0 without any."""
-        return self.agreed / self.decided if self.decided else 1.0
-
-
 class ShadowComparisons(msgspec.Struct):
     """The agreement that a shadow recorded, and that under other rules."""
 
@@ -74,7 +45,7 @@ class ShadowComparisons(msgspec.Struct):
 
     def add_other(self, recorded: Compared, found: PodComparison) -> None:
         """Count a comparison under other rules."""
-        self.other.add(found.verdict, found.lost)
+        self.other.count(found.verdict, found.lost)
         before = Verdict(recorded.verdict)
         if before is not found.verdict:
             self.changes[before, found.verdict] += 1
