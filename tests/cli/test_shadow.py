@@ -93,3 +93,33 @@ async def test_a_shadow_can_write_a_journal(tmp_path: Path) -> None:
     kinds = [entry.kind for entry in entries if isinstance(entry, CheckpointObject)]
     assert kinds.count("nodes.v1.") == 3
     assert any(isinstance(entry, CheckpointEnds) for entry in entries)
+
+
+async def test_the_journal_of_a_shadow_is_replayed_and_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "journal"
+    flags = ["shadow", "--for", "4s", "--kubeconfig", str(tmp_path / "kubeconfig")]
+    async with running(tmp_path, nodes=3) as cluster:
+        following = asyncio.create_task(
+            asyncio.to_thread(main, [*flags, "-o", "json", "--journal", str(folder)])
+        )
+        # The shadow has read the cluster when its journal begins.
+        async with asyncio.timeout(30):
+            while not list(folder.glob("segment-*")):
+                await asyncio.sleep(0.05)
+        await cluster.post(PODS, pod("web"))
+        assert await following == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["counts"]["agreed"] == 1
+    assert await asyncio.to_thread(main, ["replay", str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "every decision came out the same: node, message and totals" in lines
+    assert lines[-1] == (
+        "the other scheduler: 1 of 1 decided alike (100.0%), 0 points lost, as recorded"
+    )
+    flags = ["explain", "web", "--journal", str(folder)]
+    assert await asyncio.to_thread(main, flags) == 0
+    assert "  the other scheduler: node-" in capsys.readouterr().out
+    assert await asyncio.to_thread(main, [*flags, "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["compared"]["verdict"] == "agreed"

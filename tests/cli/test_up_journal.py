@@ -9,7 +9,9 @@ from mooring.cli.main import main
 from mooring.errors import JournalError
 from mooring.explain.journal.entries import AttemptEnds, Bound, SegmentHead
 from mooring.explain.journal.reading import read_journal
-from tests.support.local_up import MOORING
+from tests.apiserver.api_server import PODS, pod
+from tests.support.api import Api
+from tests.support.local_up import MOORING, Up
 from tests.support.processes import Process
 from tests.support.waiting import eventually
 
@@ -54,3 +56,21 @@ def test_a_journal_survives_that_its_process_is_killed(tmp_path: Path, capsys: A
     assert len({head.run for head in entries(folder, SegmentHead)}) == 2
     assert [entry.record.node for entry in entries(folder, AttemptEnds)] == ["node-0", "node-0"]
     assert b"s3cret" not in b"".join(path.read_bytes() for path in folder.iterdir())
+
+
+def test_what_the_scheduler_no_longer_remembers_is_explained_from_the_journal(
+    tmp_path: Path,
+) -> None:
+    flags = ("--nodes=2", "--journal=journal", "--explain-memory=1")
+    cluster = Up(tmp_path / "up", tmp_path, Path("kubectl"), *flags)
+    try:
+        cluster.wait_ready()
+        with Api(cluster.access) as api:
+            api.request("POST", PODS, pod("web"))
+            eventually(lambda: entries(tmp_path / "journal", Bound), "a bind in the journal", 60)
+            found = api.request("GET", "explain/v1/namespaces/default/pods/web?attempt=1")
+    finally:
+        cluster.stop()
+    assert (found["fromJournal"], found["askedNow"]) == (True, False)
+    assert found["currentNode"] == found["chosenNode"] == found["record"]["node"]
+    assert len(found["scorePlugins"]) > 3

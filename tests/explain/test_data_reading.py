@@ -96,3 +96,15 @@ def test_data_of_another_shape(change: dict[str, Any]) -> None:
     del data["queue"]
     with pytest.raises(ObjectError, match="KeyError: 'queue'"):
         read_live_explanation(data)
+
+
+def test_what_comes_from_a_journal_stays_marked() -> None:
+    explained = live([*NODES, make_pod("pod")], from_journal=True, journal_problem="another node")
+    data = json.loads(json.dumps(explained.data()))
+    read = read_live_explanation(data)
+    assert (read.from_journal, read.journal_problem) == (True, "another node")
+    assert read.lines() == explained.lines()
+    # A scheduler of an earlier version does not say it.
+    for field in ("fromJournal", "journalProblem"):
+        del data[field]
+    assert not read_live_explanation(data).from_journal

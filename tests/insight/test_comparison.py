@@ -8,7 +8,7 @@ import pytest
 
 from mooring import Plugin, Status
 from mooring.framework.decision import Decision
-from mooring.insight.comparison import PodComparison, Verdict, compare
+from mooring.insight.comparison import Agreement, PodComparison, Verdict, compare
 from mooring.offline.driving import drive
 from mooring.testing.builders import make_node, make_pod
 from tests.explain.runs import make_scheduler
@@ -77,3 +77,13 @@ def test_a_plugin_that_fails() -> None:
 @pytest.mark.parametrize("verdict", Verdict)
 def test_a_verdict_has_words(verdict: Verdict) -> None:
     assert verdict.value
+
+
+def test_agreement_is_a_share_of_what_could_be_decided() -> None:
+    agreement = Agreement()
+    assert agreement.agreement == 1.0
+    agreement.count(Verdict.AGREED, 0)
+    agreement.count(Verdict.OTHER_NODE, 7)
+    agreement.count(Verdict.UNDECIDABLE, 9)
+    assert (agreement.agreed, agreement.decided, agreement.lost) == (1, 2, 7)
+    assert agreement.agreement == 0.5

@@ -13,6 +13,7 @@ from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.client.client import Client
 from mooring.config import LoadResult, default_config
 from mooring.config.load import load_config_data
+from mooring.explain.journal.entries import EVERY_NODE
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
@@ -44,6 +45,7 @@ async def shadowed(
     rules: LoadResult | None = None,
     told: Callable[[PodComparison], None] | None = None,
     plugins: Sequence[type[Plugin]] = (),
+    journal: Any = None,
 ) -> AsyncIterator[tuple[ApiServer, Shadow, RunningScheduler]]:
     """Run a shadow of an API server with nodes (name and cpu) and pods, on a virtual loop."""
     server = ApiServer()
@@ -51,7 +53,7 @@ async def shadowed(
         await server.ask("POST", "/api/v1/nodes", node(name, cpu))
     for one in pods:
         await server.ask("POST", PODS, one)
-    shadow, clock = Shadow(told), LoopClock()
+    shadow, clock = Shadow(told, journal), LoopClock()
     client = Client(LocalTransport(server.api, ADMIN), clock=clock)
     registry = default_registry(plugins)
     running = RunningScheduler(
@@ -63,10 +65,12 @@ async def shadowed(
         clock=clock,
         metrics=Metrics(),
         read_only=True,
-        taps=(shadow,),
+        taps=(shadow,) if journal is None else (shadow, journal),
     )
     try:
         await running.sync()
+        if journal is not None:
+            journal.attach(running)
         shadow.begin(running.scheduler)
         await clock.sleep(2.0)
         yield server, shadow, running
@@ -156,12 +160,15 @@ def test_rows_settle_after_a_second() -> None:
     changes.update(scheduler.cluster.cache.nodes, 20.0)
     row = nodes.row("n1")
     assert not changes.is_settled(row, 20.9)
+    assert changes.unsettled(nodes, 20.9) == ["n1"]
+    assert changes.unsettled(nodes, 21.0) == []
     assert changes.is_settled(row, 21.0)
     assert changes.is_settled(1 - row, 20.0)
     assert changes.is_settled(-1, 20.0)
     scheduler.cluster.add(make_node("n3"))
     changes.update(scheduler.cluster.cache.nodes, 30.0)
     assert not changes.is_settled(row, 30.0)
+    assert changes.unsettled(scheduler.cluster.cache.nodes, 30.0) == [EVERY_NODE]
 
 
 def unschedulable(status: str = "False") -> dict[str, Any]:

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from mooring import Plugin, Status
-from mooring.errors import JournalError, PluginError
+from mooring.errors import ApiError, JournalError, PluginError
 from mooring.explain.journal.entries import Bound, SegmentHead
 from mooring.explain.journal.journal_folder import JournalFolder
+from mooring.explain.journal.journal_questions import JournalAnswer, JournalQuestion
 from mooring.explain.journal.reading import read_journal
+from mooring.insight.replay.child_replayer import ChildReplayer
 from mooring.local.local_scheduler import WAITING
 from tests.apiserver.api_server import pod
 from tests.local.clusters import Broken, nodes_of, plan, running
@@ -212,3 +214,72 @@ async def test_a_journal_goes_on_with_other_plugins(tmp_path: Path) -> None:
     assert ["Nowhere" in names for names in plugins] == [True, False]
     assert ["OnlyNodeTwo" in names for names in plugins] == [False, True]
     assert [entry.node for entry in entries if isinstance(entry, Bound)] == ["node-2"]
+
+
+async def test_an_attempt_whose_record_is_gone_is_explained_from_the_journal(
+    tmp_path: Path,
+) -> None:
+    async with running(
+        tmp_path,
+        nodes=3,
+        plan=plan(plugins=[Nowhere]),
+        journal=str(tmp_path / "journal"),
+        replayer=ChildReplayer(),
+        explain_memory=1,
+    ) as cluster:
+        path = "/explain/v1/namespaces/default/pods/a"
+        await cluster.post(PODS, pod("a"))
+        explainer = cluster.cluster.explainer
+        assert explainer is not None
+        await explainer.wait_for_records(0)
+        await cluster.cluster.replace_scheduler(plan(plugins=[OnlyNodeTwo]))
+        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-2"})
+        last = await cluster.get(path)
+        assert (last["fromJournal"], last["askedNow"], last["record"]["attempt"]) == (
+            True,
+            False,
+            1,
+        )
+        assert (last["chosenNode"], last["journalProblem"]) == ("node-2", "")
+        refused = [one for one in last["filterPlugins"] if one["name"] == "OnlyNodeTwo"]
+        assert [code is None for code in refused[0]["verdicts"]] == [False, False, True]
+        with pytest.raises(ApiError, match="attempt 9 of pod default/a is not known"):
+            await cluster.get(f"{path}?attempt=9")
+        now = await cluster.get(f"{path}?attempt=0")
+        assert (now["fromJournal"], now["askedNow"]) == (False, True)
+
+
+class Endless:
+    """A replayer that never answers."""
+
+    def __init__(self) -> None:
+        self.began = asyncio.Event()
+
+    async def replay(self, folder: Path, question: JournalQuestion) -> JournalAnswer | None:
+        """Wait until the question is withdrawn."""
+        self.began.set()
+        await asyncio.get_running_loop().create_future()
+        return None
+
+
+async def test_pods_are_scheduled_while_an_attempt_is_replayed(tmp_path: Path) -> None:
+    replayer = Endless()
+    async with running(
+        tmp_path,
+        nodes=1,
+        journal=str(tmp_path / "journal"),
+        replayer=replayer,
+        explain_memory=1,
+    ) as cluster:
+        path = "/explain/v1/namespaces/default/pods/a?attempt=1"
+        await cluster.post(PODS, pod("a"))
+        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-0"})
+        asking = asyncio.create_task(cluster.get(path))
+        await asyncio.wait_for(replayer.began.wait(), 10)
+        await cluster.post(PODS, pod("b"))
+        await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-0", "b": "node-0"})
+        assert not asking.done()
+        with pytest.raises(ApiError, match="too many questions; ask again in 5"):
+            await cluster.client.request("GET", path, retries=0)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
-from mooring.scheduler.periodic_work import PeriodicWork
+from mooring.observe.attempt_random import AttemptRandom
+from mooring.scheduler.periodic_work import PeriodicWork, WorkNames, running_work
+from mooring.scheduler.taps import SilentTap, make_taps
 
 
 class Gate:
@@ -42,6 +45,35 @@ async def test_work_runs_at_the_start_and_after_each_period() -> None:
     await clock.slept.get()
     assert len(runs) == 2
     await periodic.close()
+
+
+async def test_taps_are_told_of_each_run_before_it_begins() -> None:
+    clock, told = Gate(), []
+
+    class Hearing(SilentTap):
+        def work_begins(self, work: str) -> None:
+            told.append(work)
+
+    periodic = PeriodicWork(clock, make_taps([Hearing()], AttemptRandom(1)))
+
+    async def work() -> None:
+        told.append(f"run of {running_work()}")
+
+    periodic.add(30, work)
+    periodic.start()
+    await clock.slept.get()
+    clock.wake()
+    await clock.slept.get()
+    name = "test_taps_are_told_of_each_run_before_it_begins.<locals>.work 1"
+    assert told == [name, f"run of {name}"] * 2
+    assert running_work() == ""
+    await periodic.close()
+
+
+def test_names_count_work_of_one_kind() -> None:
+    names = WorkNames()
+    assert [names.name(Gate().sleep) for _ in range(2)] == ["Gate.sleep 1", "Gate.sleep 2"]  # type: ignore[arg-type]
+    assert names.name(partial(Gate().sleep, 1.0)) == "partial 1"
 
 
 async def test_a_failure_is_logged_and_the_next_run_comes(

@@ -12,9 +12,11 @@ from mooring.api.meta import ObjectMeta
 from mooring.errors import ApiError
 from mooring.framework.handle import HttpAnswer
 from mooring.observe.attempt_random import AttemptRandom
+from mooring.scheduler.periodic_work import PeriodicWork
 from mooring.scheduler.tapped_clients import TappedClient, TappedHttpClient
 from mooring.scheduler.taps import SilentTap, Taps
 from mooring.testing import make_pod
+from tests.scheduler.test_periodic_work import Gate
 
 CLAIM = ResourceClaim(metadata=ObjectMeta(name="gpu", namespace="shop"))
 KIND = "resourceclaims.v1.resource.k8s.io"
@@ -25,9 +27,12 @@ class Listener(SilentTap):
 
     def __init__(self) -> None:
         self.heard: list[tuple[Any, ...]] = []
+        #: The periodic work that asked.
+        self.works: list[str] = []
 
-    def fetched(self, request: str, answer: Any, error: str) -> None:
+    def fetched(self, request: str, answer: Any, error: str, work: str = "") -> None:
         self.heard.append((request, answer, error))
+        self.works.append(work)
 
 
 class Listed:
@@ -153,3 +158,25 @@ def test_answers_of_other_servers_are_told_without_the_token_in_the_request() ->
     assert (request, heard) == ("GET http://example.com/load", answer)
     assert nothing is None
     assert "no answer" in error
+
+
+async def test_the_periodic_work_that_asks_is_told() -> None:
+    listener, _, client = tapped()
+    web = TappedHttpClient(Web(), Taps([listener], AttemptRandom(1)))
+    clock = Gate()
+    periodic = PeriodicWork(clock)
+
+    async def ask() -> None:
+        await client.list(ResourceClaim)
+        # Tasks belong to the work that starts them.
+        await asyncio.gather(web.get("http://example.com/load", token=""))
+
+    for _ in range(2):
+        periodic.add(30.0, ask)
+    periodic.start()
+    for _ in range(2):
+        await clock.slept.get()
+    await client.list(ResourceClaim)
+    await periodic.close()
+    kind = "test_the_periodic_work_that_asks_is_told.<locals>.ask"
+    assert sorted(listener.works) == ["", *(f"{kind} 1",) * 2, *(f"{kind} 2",) * 2]

@@ -11,7 +11,7 @@ from mooring.explain.examination import Examination
 from mooring.explain.explainer import QueuePage
 from mooring.explain.filter_verdicts import FilterVerdicts
 from mooring.explain.live_explanation import LiveExplanation
-from mooring.explain.questions import TooManyQuestions, UnknownPodError
+from mooring.explain.questions import TooManyQuestions, UnansweredError, UnknownPodError
 from mooring.framework.decision import Decision
 from mooring.queue.queue_places import Whereabouts, place_of
 from mooring.serve.explanations import RecordPage
@@ -44,6 +44,7 @@ class FakeScheduler:
         self.latest = 0
         self.asked: list[tuple[str, str, int | None]] = []
         self.busy = False
+        self.replays = True
         self.hangs = False
         self.news = asyncio.Event()
 
@@ -58,6 +59,8 @@ class FakeScheduler:
             await asyncio.Event().wait()
         if self.busy:
             raise TooManyQuestions(0.2)
+        if not self.replays:
+            raise UnansweredError("not within 40 s")
         if name == "odd":
             raise ObjectError("no profile serves it")
         if (namespace, name) != ("shop", "web"):

@@ -154,10 +154,18 @@ async def test_too_many_questions_are_asked_again_later() -> None:
 
 async def test_a_loop_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "QUESTION_SECONDS", 0.0)
+    monkeypatch.setattr(module, "REPLAY_SECONDS", 0.0)
     scheduler = FakeScheduler()
     scheduler.hangs = True
     answer = await ask(ExplainPaths(scheduler), POD)
     assert (answer.code, data_of(answer)["reason"]) == (504, "Timeout")
+
+
+async def test_a_replay_that_takes_too_long() -> None:
+    scheduler = FakeScheduler()
+    scheduler.replays = False
+    answer = await ask(ExplainPaths(scheduler), POD, attempt="3")
+    assert (answer.code, data_of(answer)["message"]) == (504, "not within 40 s")
 
 
 @pytest.mark.parametrize("path", [POD, QUEUE, DECISIONS])

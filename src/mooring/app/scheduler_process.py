@@ -35,6 +35,7 @@ from mooring.config import to_v1
 from mooring.explain.attempt_history import make_history
 from mooring.explain.explainer import Explainer
 from mooring.explain.journal.journal_folder import JournalFolder
+from mooring.explain.journal.journal_questions import AttemptReplayer
 from mooring.explain.lease_annotations import ExplainAddress
 from mooring.extenders import longest_wait
 from mooring.framework.release_metrics import make_metrics
@@ -65,12 +66,15 @@ _SIDE_SECONDS = 5.0
 _COLLECT_AFTER = 50_000
 
 
-def run_scheduler(command: Command) -> int:
-    """Run until a signal ends it or the lease is lost; return the exit status."""
+def run_scheduler(command: Command, replayer: AttemptReplayer | None = None) -> int:
+    """Run until a signal ends it or the lease is lost; return the exit status.
+
+    `replayer` repeats attempts of the journal for explanations.
+    """
     gc.set_threshold(_COLLECT_AFTER, 10, 10)
     # Modules are never freed, nor is most of what is listed at the start.
     gc.freeze()
-    return run_until_done(SchedulerProcess(command).run())
+    return run_until_done(SchedulerProcess(command, replayer).run())
 
 
 def log_connection(connection: Connection) -> None:
@@ -84,8 +88,9 @@ def log_connection(connection: Connection) -> None:
 class SchedulerProcess:
     """Everything that one scheduler process consists of."""
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: Command, replayer: AttemptReplayer | None = None) -> None:
         self._command = command
+        self._replayer = replayer
         self._config = command.config
         self._settings = self._config.config
         self._clock: Clock = SystemClock()
@@ -193,7 +198,8 @@ class SchedulerProcess:
             before_write=None if self._fence is None else self._fence.check,
             taps=[tap for tap in (history, journal) if tap is not None],
         )
-        self.explainer = Explainer(running.scheduler, history)
+        answers = None if folder is None else folder.answers(self._replayer)
+        self.explainer = Explainer(running.scheduler, history, answers)
         serving = self._serving = self._make_serving(running.informers, self.explainer)
         if serving is not None:
             serving.listen()

@@ -19,7 +19,8 @@ from mooring.explain.text import explanation_text
 if TYPE_CHECKING:
     from mooring.explain.attempt_record import AttemptRecord
     from mooring.explain.examination import Examination
-    from mooring.explain.journal.entries import AttemptBegins, SegmentHead
+    from mooring.explain.journal.entries import Compared, SegmentHead
+    from mooring.insight.replay.recorded_steps import RecordedAttempt
     from mooring.insight.replay.replaying import RunRules
 
 #: Version of the format of `-o json|yaml`.
@@ -51,7 +52,7 @@ def _explain(args: argparse.Namespace) -> int:
     found, attempt, rules = explain_attempt(args.journal, chosen, lambda head: _rules(args, head))
     record = None if attempt.ends is None else attempt.ends.record
     if args.output == "text":
-        lines = _lines(found, chosen, record, rules, terminal_width(), args.nodes)
+        lines = _lines(found, attempt, rules, terminal_width(), args.nodes)
         print("\n".join(lines))
         return 0
     data = {
@@ -60,6 +61,7 @@ def _explain(args: argparse.Namespace) -> int:
         "time": format_micro_time(chosen.time),
         "attempts": sorted({entry.attempt for entry in attempts}),
         "recorded": None if record is None else _record_data(record),
+        "compared": None if attempt.compared is None else _compared_data(attempt.compared),
         **explanation_data([found]),
     }
     if args.output == "json":
@@ -80,12 +82,12 @@ def _rules(args: argparse.Namespace, head: SegmentHead) -> RunRules:
 
 def _lines(
     found: Examination,
-    chosen: AttemptBegins,
-    record: AttemptRecord | None,
+    attempt: RecordedAttempt,
     rules: str,
     width: int | None,
     nodes: int | None,
 ) -> list[str]:
+    chosen, record = attempt.begins, None if attempt.ends is None else attempt.ends.record
     lines = [
         f"{chosen.namespace}/{chosen.name}, attempt {chosen.attempt} at "
         f"{format_time(chosen.time)}, from the journal, by {rules}:"
@@ -95,7 +97,28 @@ def _lines(
     ):
         was = record.node or record.message
         lines += wrap(f"  the journal says otherwise: {was}", width, indent="    ")
+    if attempt.compared is not None:
+        text = _compared_text(attempt.compared)
+        lines += wrap(f"  the other scheduler: {text}", width, indent="    ")
     return [*lines, "", *explanation_text([found], width, nodes=nodes)]
+
+
+def _compared_text(compared: Compared) -> str:
+    parts = [compared.theirs or "pending", compared.verdict]
+    if compared.lost:
+        parts.append(f"{compared.lost} points lost")
+    return ", ".join(part for part in (*parts, compared.plugin, compared.reason) if part)
+
+
+def _compared_data(compared: Compared) -> dict[str, Any]:
+    return {
+        "theirs": compared.theirs,
+        "verdict": compared.verdict,
+        "ours": compared.ours,
+        "pointsLost": compared.lost,
+        "plugin": compared.plugin,
+        "reason": compared.reason,
+    }
 
 
 def _record_data(record: AttemptRecord) -> dict[str, Any]:

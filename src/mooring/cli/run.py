@@ -41,12 +41,19 @@ def _run_command(
     flags: Sequence[str], plugins: Iterable[type[Plugin]], program: str, *, drop_in: bool
 ) -> int:
     # Imported here, because the other commands need neither a server nor a client.
-    from mooring.app.command import run_command
+    from mooring.app.command import Command, run_command
     from mooring.app.scheduler_process import run_scheduler
     from mooring.observe.output import steady_output
     from mooring.serve.acceptor import raise_open_files_limit
 
+    def run(command: Command) -> int:
+        if not command.options.journal:
+            return run_scheduler(command)
+        from mooring.insight.replay.child_replayer import ChildReplayer
+
+        return run_scheduler(command, ChildReplayer())
+
     raise_open_files_limit()
     # A plugin may print to a pipe that nobody reads; that must not block the scheduler.
     with steady_output():
-        return run_command(flags, run_scheduler, plugins=plugins, program=program, drop_in=drop_in)
+        return run_command(flags, run, plugins=plugins, program=program, drop_in=drop_in)

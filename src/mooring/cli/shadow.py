@@ -9,9 +9,11 @@ import json
 import logging
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from mooring.api import Pod
 from mooring.api.durations import Duration
@@ -20,6 +22,7 @@ from mooring.cli.rule_flags import Rules, add_rule_flags, read_rules
 from mooring.config import LoadResult, default_config, load_config
 
 if TYPE_CHECKING:
+    from mooring.explain.journal.journal import SchedulingJournal
     from mooring.insight.comparison import PodComparison
     from mooring.insight.shadow import Shadow, ShadowReport
     from mooring.scheduler.running_scheduler import RunningScheduler
@@ -90,14 +93,20 @@ async def _follow(args: argparse.Namespace) -> None:
     from mooring.insight.their_rules import beside
 
     rules = read_rules(args)
-    both = beside(rules.config, _their_rules(args, rules))
+    theirs = _their_rules(args, rules)
+    both = beside(rules.config, theirs)
     connection = load_kubeconfig(args.kubeconfig, context=args.context)
-    shadow = Shadow(_tell if args.output == "text" else None)
     async with (
         reading_client(connection, USER_AGENT) as client,
-        _journal(args, rules, both) as (taps, follow),
-        following(both, client, rules.registry, rules.gates, taps=(*taps, shadow)) as running,
+        _journal(args, rules, theirs) as (journal, follow),
+        contextlib.AsyncExitStack() as stack,
     ):
+        shadow = Shadow(_tell if args.output == "text" else None, journal)
+        # What a change makes the shadow decide comes before the change in the journal.
+        taps: list[SchedulingTap] = [shadow] if journal is None else [shadow, journal]
+        running = await stack.enter_async_context(
+            following(both, client, rules.registry, rules.gates, taps=taps)
+        )
         follow(running)
         shadow.begin(running.scheduler)
         if args.output == "text":
@@ -114,11 +123,11 @@ async def _follow(args: argparse.Namespace) -> None:
 
 @contextlib.asynccontextmanager
 async def _journal(
-    args: argparse.Namespace, rules: Rules, config: LoadResult
-) -> AsyncIterator[tuple[Sequence[SchedulingTap], Callable[[RunningScheduler], None]]]:
-    """Open the journal that --journal asks for; yield its tap, and what starts it."""
+    args: argparse.Namespace, rules: Rules, theirs: LoadResult
+) -> AsyncIterator[tuple[SchedulingJournal | None, Callable[[RunningScheduler], None]]]:
+    """Open the journal that --journal asks for; yield it, and what starts it."""
     if args.journal is None:
-        yield (), lambda running: None
+        yield None, lambda running: None
         return
     from mooring.explain.journal.journal_folder import JournalFolder
     from mooring.observe.clock import SystemClock
@@ -126,14 +135,17 @@ async def _journal(
 
     folder = JournalFolder(args.journal, args.journal_max_bytes)
     try:
+        # Extenders are not asked.
+        ours = replace(rules.config, config=replace(rules.config.config, extenders=()))
         journal = folder.begin(
-            config,
+            ours,
             registry=rules.registry,
             features=rules.gates,
             clock=SystemClock(),
             metrics=Metrics(),
+            theirs=theirs,
         )
-        yield (journal,), partial(folder.follow, journal)
+        yield journal, partial(folder.follow, journal)
     finally:
         await folder.close()
 
@@ -181,6 +193,8 @@ def _ask_pending(shadow: Shadow, running: RunningScheduler) -> None:
     """Compare the pods that the other scheduler has declared unschedulable."""
     from mooring.insight.shadow import is_unschedulable
 
+    # The lister may be ahead of the state.
+    running.scheduler.inbox.drain()
     for pod in running.informers.lister(Pod).list():
         if is_unschedulable(pod):
             shadow.ask_pending(pod, is_last=True)

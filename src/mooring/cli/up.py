@@ -22,6 +22,7 @@ from mooring.cli.progress import ProgressLine
 from mooring.errors import ConfigError, ObjectError, PluginError
 
 if TYPE_CHECKING:
+    from mooring.explain.journal.journal_questions import AttemptReplayer
     from mooring.local.local_cluster import LocalClusterSettings
     from mooring.local.local_scheduler import Plan
 
@@ -273,10 +274,20 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
         custom_sets=_custom_sets(args.crds),
         journal=args.journal,
         journal_max_bytes=args.journal_max_bytes,
+        replayer=_replayer(args.journal),
         explain_memory=_explain_memory(args.explain_memory),
         images=ImageContents(map(parse_image, args.image)),
         source=load_kubeconfig(source) if source is not None else None,
     )
+
+
+def _replayer(journal: str | None) -> AttemptReplayer | None:
+    """Return what repeats attempts of the journal for explanations; None without a journal."""
+    if journal is None:
+        return None
+    from mooring.insight.replay.child_replayer import ChildReplayer
+
+    return ChildReplayer()
 
 
 def _custom_sets(text: str) -> tuple[str, ...]:

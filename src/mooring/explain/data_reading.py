@@ -35,6 +35,8 @@ def read_live_explanation(data: Data) -> LiveExplanation:
         return LiveExplanation(
             time=data["time"],
             found=_examination(data),
+            from_journal=data.get("fromJournal", False),
+            journal_problem=data.get("journalProblem", ""),
             record=msgspec.convert(data["record"], AttemptRecord | None),
             asked_now=data["askedNow"],
             others=msgspec.convert(data["earlierAttempts"], list[AttemptRecord]),
@@ -55,6 +57,11 @@ def read_live_explanation(data: Data) -> LiveExplanation:
             f"the explanation cannot be read: {type(error).__name__}: {error}; is the scheduler "
             "of another version?"
         ) from None
+
+
+def read_examination(data: Data) -> Examination:
+    """Return what `explanation_data` wrote, with `recorded` (`LiveExplanation.data`)."""
+    return _examination(data)
 
 
 def _examination(data: Data) -> Examination:

@@ -22,9 +22,14 @@ from mooring.explain.attempt_history import AttemptDetail, AttemptHistory, Recor
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.examination import Examination
 from mooring.explain.filter_verdicts import PASSES
-from mooring.explain.live_examination import LiveExaminer
+from mooring.explain.journal.journal_questions import (
+    JournalAnswer,
+    JournalAnswers,
+    JournalQuestion,
+)
+from mooring.explain.live_examination import NOW, LiveExaminer
 from mooring.explain.live_explanation import LiveExplanation
-from mooring.explain.questions import QuestionLimit, UnknownPodError
+from mooring.explain.questions import QuestionLimit, UnansweredError, UnknownPodError
 from mooring.queue.queue_places import QueuePlace, Whereabouts, place_of
 from mooring.scheduler.scheduler import Scheduler
 
@@ -48,9 +53,15 @@ class QueuePage(msgspec.Struct, kw_only=True, rename="camel"):
 class Explainer:
     """The answers of one scheduler. Its methods are called in the scheduler's event loop."""
 
-    def __init__(self, scheduler: Scheduler, history: AttemptHistory | None = None) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        history: AttemptHistory | None = None,
+        journal: JournalAnswers | None = None,
+    ) -> None:
         #: The records of attempts; None if they are not kept.
         self.history = history
+        self._journal = journal
         self._limit = QuestionLimit()
         self.attach(scheduler)
 
@@ -64,9 +75,16 @@ class Explainer:
     ) -> LiveExplanation:
         """Explain an attempt of a pod; None is the last one, 0 asks the plugins now.
 
-        Raise UnknownPodError, TooManyQuestions, or ObjectError if no profile serves the pod.
+        An attempt whose details are gone is replayed from the journal, beside the scheduling loop.
+        Raise UnknownPodError, TooManyQuestions, UnansweredError, or ObjectError if no profile
+        serves the pod.
         """
-        return await self._between_cycles(lambda: self._explain(namespace, name, attempt))
+        answer = None
+        if self._journal is not None and attempt != NOW:
+            question = await self._between_cycles(lambda: self._question(namespace, name, attempt))
+            if question is not None:
+                answer = await self._ask_journal(self._journal, question)
+        return await self._between_cycles(lambda: self._explain(namespace, name, attempt, answer))
 
     async def queue_page(self, after: str = "", limit: int = PAGE) -> QueuePage:
         """Return where the pods are that wait, from the first name after `after` on."""
@@ -106,20 +124,67 @@ class Explainer:
 
     # ---- one pod
 
-    def _explain(self, namespace: str, name: str, attempt: int | None) -> LiveExplanation:
+    def _find(
+        self, namespace: str, name: str, attempt: int | None
+    ) -> tuple[Pod | None, AttemptDetail | None]:
+        """Return a pod if it exists, and its attempt if that is known."""
         pod = self._scheduler.pods.get(name, namespace)
         known = None if self.history is None else self.history.find(namespace, name, attempt)
         if attempt is None and pod is not None and known is not None:
             # The records may be of another pod that had the name.
             known = known if known.record.uid == pod.metadata.uid else None
-        self._check(namespace, name, attempt, pod, known)
-        found, asked_now = self._details(pod, attempt, known)
+        return pod, known
+
+    def _question(self, namespace: str, name: str, attempt: int | None) -> JournalQuestion | None:
+        """Return what to ask the journal; None if it is not needed."""
+        pod, known = self._find(namespace, name, attempt)
+        if known is not None and known.details is not None:
+            return None
+        uid = since = None
+        if known is not None:
+            uid, since, attempt = known.record.uid, known.record.time, known.record.attempt
+        elif pod is not None and attempt is None:
+            place = self._place(pod)
+            if place is not None and not place.attempts:
+                # It was never tried.
+                return None
+            uid = pod.metadata.uid
+        self._limit.admit(self._scheduler.clock.now())
+        return JournalQuestion(
+            namespace=namespace, name=name, attempt=attempt, uid=uid or "", since=since or 0.0
+        )
+
+    async def _ask_journal(
+        self, journal: JournalAnswers, question: JournalQuestion
+    ) -> JournalAnswer | None:
+        try:
+            return await journal.explain(question)
+        except UnansweredError as error:
+            pod, _ = self._find(question.namespace, question.name, None)
+            if question.attempt is not None or pod is None:
+                raise
+            # The last attempt was asked for, whichever it is: the plugins can be asked now.
+            return JournalAnswer(problem=str(error))
+
+    def _explain(
+        self, namespace: str, name: str, attempt: int | None, answer: JournalAnswer | None
+    ) -> LiveExplanation:
+        pod, known = self._find(namespace, name, attempt)
         record = None if known is None else known.record
+        from_journal = answer is not None and answer.found is not None
+        if answer is not None and answer.found is not None:
+            found, asked_now = answer.found, False
+            record = record or answer.record
+        else:
+            self._check(namespace, name, attempt, pod, known)
+            found, asked_now = self._details(pod, attempt, known)
         return LiveExplanation(
             time=self._scheduler.clock.now(),
             found=found,
             record=record,
             asked_now=asked_now,
+            from_journal=from_journal,
+            journal_problem="" if answer is None else answer.problem,
             others=[other for other in self._records(namespace, name) if other is not record],
             queue=None if pod is None else self._place(pod),
             current_node="" if pod is None else pod.spec.node_name,

@@ -11,6 +11,7 @@ from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.data import explanation_data
 from mooring.explain.examination import Examination
 from mooring.explain.queue_text import duration_text, queue_text
+from mooring.explain.tables import wrap
 from mooring.explain.text import explanation_text
 from mooring.queue.queue_places import QueuePlace
 
@@ -29,6 +30,10 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
     record: AttemptRecord | None = None
     #: Whether the plugins were asked now, because the answers in the attempt are not known.
     asked_now: bool = False
+    #: Whether the attempt was replayed from the journal.
+    from_journal: bool = False
+    #: Why the journal does not answer, or how its replay differs from the record; "" if neither.
+    journal_problem: str = ""
     #: The other attempts that are known, the oldest first.
     others: Sequence[AttemptRecord] = ()
     #: Where the pod is in the queue; None if it does not wait.
@@ -56,6 +61,8 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
             "exists": self.exists,
             "currentNode": self.current_node,
             "askedNow": self.asked_now,
+            "fromJournal": self.from_journal,
+            "journalProblem": self.journal_problem,
             "recorded": self.found.recorded,
             **explanation_data([self.found]),
             "record": _plain(self.record),
@@ -71,7 +78,9 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
             [self.found], width, nodes=nodes, current=self.current_node, queue=queue
         )
         lines[0] = self._heading()
-        if self.extenders:
+        if self.journal_problem:
+            lines[1:1] = wrap(f"  the journal: {self.journal_problem}", width, indent="    ")
+        if self.extenders and not self.from_journal:
             names = ", ".join(self.extenders)
             lines.insert(1, f"  extenders are not asked for an explanation: {names}")
         return lines
@@ -84,6 +93,7 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
             ago = duration_text(self.time - record.time)
             when = f"attempt {record.attempt}, {ago} ago"
         asked = "; asked now" if self.asked_now else ""
+        asked = "; from the journal" if self.from_journal else asked
         return f"{decision.pod.key} {self.state}: {when}, profile {decision.profile_name}{asked}"
 
 

@@ -24,6 +24,10 @@ class UnknownPodError(MooringError):
     """A question about a pod, or an attempt, that the scheduler does not know."""
 
 
+class UnansweredError(MooringError):
+    """A question whose answer takes longer, or needs more, than it may."""
+
+
 class QuestionLimit:
     """The limit of questions per time."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import Enum
 
 import msgspec
@@ -46,6 +47,35 @@ class PodComparison(msgspec.Struct, frozen=True):
     plugin: str = ""
     #: The refusal of their node, or why the pod would be pending.
     reason: str = ""
+
+
+class Agreement(msgspec.Struct):
+    """How often some rules agree with another scheduler."""
+
+    counts: Counter[Verdict] = msgspec.field(default_factory=Counter)
+    #: Totals that the other scheduler's nodes have less than our best.
+    lost: int = 0
+
+    def count(self, verdict: Verdict, lost: int) -> None:
+        """Count a comparison."""
+        self.counts[verdict] += 1
+        if verdict is not Verdict.UNDECIDABLE:
+            self.lost += lost
+
+    @property
+    def agreed(self) -> int:
+        """Return how many pods are decided alike."""
+        return self.counts[Verdict.AGREED]
+
+    @property
+    def decided(self) -> int:
+        """Return how many pods were compared and could be decided."""
+        return self.counts.total() - self.counts[Verdict.UNDECIDABLE]
+
+    @property
+    def agreement(self) -> float:
+        """Return the share of agreement among the pods that could be decided; 1.0 without any."""
+        return self.agreed / self.decided if self.decided else 1.0
 
 
 def compare(decision: Decision, node_name: str) -> PodComparison:

@@ -12,12 +12,15 @@ from mooring.explain.journal.entries import (
     Bound,
     Change,
     CheckpointEnds,
+    Compared,
     Entry,
+    Fetched,
     Forgot,
     GaveBack,
     Nominated,
     Reserved,
     SegmentHead,
+    WorkBegins,
 )
 from mooring.explain.journal.reading import read_journal
 from mooring.framework.decision import Outcome
@@ -33,7 +36,7 @@ from mooring.insight.replay.recorded_steps import (
     recorded_steps,
 )
 from mooring.insight.replay.rules import ReplayRules
-from mooring.insight.seen_decisions import BOUND, SeenDecisions
+from mooring.insight.seen_decisions import BOUND, UNSCHEDULABLE, SeenDecisions
 from mooring.scheduler.scheduler import Scheduler
 
 Folder = str | os.PathLike[str]
@@ -128,6 +131,8 @@ class _Building:
                 step.restore(engine)
             case Change():
                 engine.take_in(step, recorded_object(step))
+            case RecordedAttempt(compared=Compared() as compared):
+                self._add_compared(step, compared)
             case RecordedAttempt():
                 self._add(step.ends)
             case RecordedGroup():
@@ -144,6 +149,10 @@ class _Building:
                 engine.reserve(step.time, step.uid, step.node)
             case GaveBack():
                 engine.give_back(step)
+            case WorkBegins():
+                engine.work_begins(step.time, step.work)
+            case Fetched():
+                engine.fetched(step)
             case Nominated():
                 engine.nominate(step.uid, step.node)
             case Forgot():
@@ -163,6 +172,23 @@ class _Building:
                 record.node,
                 record.message,
             )
+
+    def _add_compared(self, attempt: RecordedAttempt, compared: Compared) -> None:
+        """Add what the other scheduler did, and how a shadow compares with it."""
+        begins, notes = attempt.begins, [compared.verdict]
+        if compared.ours and compared.ours != compared.theirs:
+            notes.append(f"the shadow would choose {compared.ours}")
+        if compared.plugin:
+            notes.append(compared.plugin)
+        self.decisions.add(
+            compared.time,
+            begins.namespace,
+            begins.name,
+            BOUND if compared.theirs else UNSCHEDULABLE,
+            begins.profile,
+            compared.theirs,
+            f"shadow: {', '.join(notes)}",
+        )
 
     def close(self) -> None:
         if self.engine is not None:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from mooring.api import Pod
+from mooring.explain.journal.entries import EVERY_NODE, AttemptBegins, Compared
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.state import CycleState
-from mooring.insight.comparison import PodComparison, Verdict, compare
+from mooring.insight.comparison import Agreement, PodComparison, Verdict, compare
 from mooring.insight.their_rules import as_theirs
 from mooring.offline.comparing_scheduler import Why, is_best, why_changed
 from mooring.offline.driving import drive
@@ -38,38 +39,23 @@ EXAMPLES = 3
 _THERE = "refused there"
 
 
-class ShadowReport(msgspec.Struct):
+class ShadowReport(Agreement):
     """How often a scheduler agrees with another one, and examples of where it does not."""
 
-    counts: Counter[Verdict] = msgspec.field(default_factory=Counter)
     #: By verdict and plugin.
     plugins: Counter[tuple[Verdict, str]] = msgspec.field(default_factory=Counter)
-    #: Totals that the other scheduler's nodes have less than our best.
-    lost: int = 0
     examples: dict[tuple[Verdict, str], list[PodComparison]] = msgspec.field(default_factory=dict)
 
     def add(self, found: PodComparison) -> None:
         """Count a comparison."""
-        self.counts[found.verdict] += 1
+        self.count(found.verdict, found.lost)
         if found.verdict is Verdict.AGREED:
             return
         key = (found.verdict, found.plugin)
         self.plugins[key] += 1
-        if found.verdict is not Verdict.UNDECIDABLE:
-            self.lost += found.lost
         kept = self.examples.setdefault(key, [])
         if len(kept) < EXAMPLES:
             kept.append(found)
-
-    @property
-    def decided(self) -> int:
-        """Return how many pods were compared and could be decided."""
-        return self.counts.total() - self.counts[Verdict.UNDECIDABLE]
-
-    @property
-    def agreement(self) -> float:
-        """Return the share of agreement among the pods that could be decided; 1.0 without any."""
-        return self.counts[Verdict.AGREED] / self.decided if self.decided else 1.0
 
 
 class RowChanges:
@@ -98,6 +84,24 @@ class RowChanges:
         """Return whether a row has not changed for `SETTLING` seconds."""
         return row < 0 or bool(now - self._times[row] >= SETTLING)
 
+    def unsettled(self, nodes: Nodes, now: float) -> list[str]:
+        """Return the names of the nodes that have changed within `SETTLING` seconds.
+
+        If it is all of them, which a node that comes or goes makes it, return EVERY_NODE.
+        """
+        rows, names = np.flatnonzero(now - self._times < SETTLING).tolist(), nodes.names
+        return [EVERY_NODE] if len(rows) == len(names) else [names[row] for row in rows]
+
+
+class ComparisonJournal(Protocol):
+    """A journal of comparisons; `SchedulingJournal` is one."""
+
+    def compared(
+        self, begins: AttemptBegins, decision: Decision | None, compared: Compared
+    ) -> None:
+        """Take note of a decision, and of what the other scheduler did."""
+        ...
+
 
 class Shadow(SilentTap):
     """The comparison of a read-only scheduler with the one that serves the cluster.
@@ -105,11 +109,21 @@ class Shadow(SilentTap):
     A pod is decided on the state before its bind is seen. If the scheduler's configuration has
     their rules too (`their_rules.beside`), a difference is attributed to the plugin in which the
     two sets of rules differ.
+
+    A `journal` is told each comparison before the change that showed what the other scheduler did;
+    for that, it must come after the shadow among the taps.
     """
 
-    def __init__(self, told: Callable[[PodComparison], None] | None = None) -> None:
+    def __init__(
+        self,
+        told: Callable[[PodComparison], None] | None = None,
+        journal: ComparisonJournal | None = None,
+    ) -> None:
         self.report = ShadowReport()
         self._told = told
+        self._journal = journal
+        #: How often the pods that are pending there have been compared, by uid.
+        self._attempts: Counter[str] = Counter()
         self._scheduler: Scheduler | None = None
         self._changes = RowChanges()
         #: Uids of pods that are pending there and have been compared.
@@ -125,32 +139,61 @@ class Shadow(SilentTap):
         if self._scheduler is not None:
             self._changes.update(self._scheduler.cache.nodes, self._scheduler.clock.now())
 
-    def assigning(self, pod: Pod, node_name: str) -> None:
-        """Decide for a pod that has just got a node, and compare."""
+    def changed(self, kind: Any, old: Any, new: Any) -> None:
+        """Compare a pod that has just got a node, or that is declared unschedulable.
+
+        The decision is about the pod as it was before, on the state before.
+        """
+        if kind is not Pod or old is None:
+            return
+        uid = old.metadata.uid
+        if new is None or new.metadata.uid != uid:
+            self._forget(uid)
+        elif old.spec.node_name:
+            return
+        elif new.spec.node_name:
+            self._compare_placed(old, new.spec.node_name)
+            self._forget(uid)
+        elif is_unschedulable(new) and new.status != old.status:
+            self.look()
+            self.ask_pending(old)
+
+    def _forget(self, uid: str) -> None:
+        self._pending.discard(uid)
+        self._attempts.pop(uid, None)
+
+    def _compare_placed(self, pod: Pod, node_name: str) -> None:
         scheduler = self._scheduler
         if scheduler is None or pod.spec.scheduler_name not in scheduler.profiles:
             return
-        self._pending.discard(pod.metadata.uid)
-        self._changes.update(scheduler.cache.nodes, scheduler.clock.now())
+        self.look()
+        begins, decision = self._begin(scheduler, pod), None
         try:
-            decision = _decide(scheduler, pod)
+            decision = decide_beside(scheduler, pod)
             found = compare(decision, node_name)
             if found.verdict is Verdict.OTHER_NODE:
                 found = _attributed(scheduler, found, decision)
         except BaseException as error:
             raise_if_external(error)
             found = PodComparison(pod.key, Verdict.ERROR, node_name, reason=error_text(error))
-        self._take(self._checked(scheduler, found))
+        self._take(self._checked(scheduler, found), scheduler, begins, decision)
 
-    def changed(self, kind: Any, old: Any, new: Any) -> None:
-        """Compare a pod that the other scheduler declares unschedulable."""
-        if kind is not Pod:
-            return
-        if new is None:
-            self._pending.discard(old.metadata.uid)
-        elif old is not None and is_unschedulable(new) and new.status != old.status:
-            self.look()
-            self.ask_pending(new)
+    def _begin(self, scheduler: Scheduler, pod: Pod) -> AttemptBegins:
+        """Return what the decision about a pod begins with."""
+        meta = pod.metadata
+        return AttemptBegins(
+            scheduler.clock.now(),
+            meta.namespace,
+            meta.name,
+            meta.uid,
+            meta.resource_version,
+            pod.spec.scheduler_name,
+            self._attempts[meta.uid] + 1,
+            scheduler.random.state,
+            scheduler.cycle.search.next_start_node_index,
+            post_filter=False,
+            beside=True,
+        )
 
     def ask_pending(self, pod: Pod, *, is_last: bool = False) -> None:
         """Compare a pod that the other scheduler has declared unschedulable.
@@ -165,8 +208,9 @@ class Shadow(SilentTap):
             or pod.metadata.uid in self._pending
         ):
             return
+        begins, decision = self._begin(scheduler, pod), None
         try:
-            decision = _decide(scheduler, pod)
+            decision = decide_beside(scheduler, pod)
         except BaseException as error:
             raise_if_external(error)
             found = PodComparison(pod.key, Verdict.ERROR, reason=error_text(error))
@@ -184,7 +228,8 @@ class Shadow(SilentTap):
         found = self._checked(scheduler, found)
         if found.verdict is not Verdict.UNDECIDABLE or is_last:
             self._pending.add(pod.metadata.uid)
-            self._take(found)
+            self._attempts[pod.metadata.uid] += 1
+            self._take(found, scheduler, begins, decision)
 
     def _checked(self, scheduler: Scheduler, found: PodComparison) -> PodComparison:
         """Return a comparison, marked as undecidable if one of the nodes has just changed."""
@@ -196,10 +241,31 @@ class Shadow(SilentTap):
             return found
         return replace(found, verdict=Verdict.UNDECIDABLE)
 
-    def _take(self, found: PodComparison) -> None:
+    def _take(
+        self,
+        found: PodComparison,
+        scheduler: Scheduler,
+        begins: AttemptBegins,
+        decision: Decision | None,
+    ) -> None:
         self.report.add(found)
         if self._told is not None:
             self._told(found)
+        if self._journal is None:
+            return
+        now, nodes = scheduler.clock.now(), scheduler.cache.nodes
+        compared = Compared(
+            now,
+            begins.uid,
+            found.verdict.value,
+            found.theirs,
+            found.ours,
+            found.lost,
+            found.plugin,
+            found.reason,
+            tuple(self._changes.unsettled(nodes, now)),
+        )
+        self._journal.compared(begins, decision, compared)
 
 
 def is_unschedulable(pod: Pod) -> bool:
@@ -210,7 +276,7 @@ def is_unschedulable(pod: Pod) -> bool:
     )
 
 
-def _decide(scheduler: Scheduler, pod: Pod) -> Decision:
+def decide_beside(scheduler: Scheduler, pod: Pod) -> Decision:
     """Decide for a pending pod; without preemption, which gives no node at once."""
     profiles, now = scheduler.profiles, scheduler.clock.now
     gate = PreEnqueue(profiles, now).run(QueuedPodInfo(pod, now(), 0))
@@ -227,7 +293,7 @@ def _attributed(scheduler: Scheduler, found: PodComparison, ours: Decision) -> P
     pod = as_theirs(ours.pod)
     if pod.spec.scheduler_name not in scheduler.profiles:
         return found
-    theirs = _decide(scheduler, pod)
+    theirs = decide_beside(scheduler, pod)
     if not is_best(theirs, found.theirs):
         return found
     why = why_changed(theirs, ours, found.theirs, found.ours)
@@ -240,7 +306,7 @@ def _refused_there(scheduler: Scheduler, ours: Decision) -> Why:
     pod = as_theirs(ours.pod)
     if pod.spec.scheduler_name not in scheduler.profiles:
         return Why()
-    theirs = _decide(scheduler, pod)
+    theirs = decide_beside(scheduler, pod)
     refusal = theirs.pre_filter
     if refusal is None and theirs.statuses is not None:
         refusal = theirs.statuses.get(ours.node_name)

@@ -25,6 +25,7 @@ from mooring.explain.attempt_history import DEFAULT_MEMORY
 from mooring.explain.explainer import Explainer
 from mooring.explain.journal.journal_folder import JournalFolder
 from mooring.explain.journal.journal_limits import MAX_BYTES
+from mooring.explain.journal.journal_questions import AttemptReplayer
 from mooring.kubelet.image_contents import ImageContents
 from mooring.local.custom_definitions import SETS, definitions, sets_for
 from mooring.local.local_scheduler import LocalScheduler, Plan
@@ -54,6 +55,8 @@ class LocalClusterSettings(msgspec.Struct, frozen=True):
     #: The folder of the scheduler's journal, and its most bytes; None writes none.
     journal: str | None = None
     journal_max_bytes: int = MAX_BYTES
+    #: What repeats attempts of the journal for explanations; None if nothing does.
+    replayer: AttemptReplayer | None = None
     #: Bytes for the records of scheduling attempts; 0 keeps none.
     explain_memory: int = DEFAULT_MEMORY
     #: Which container images really run.
@@ -117,7 +120,12 @@ class LocalCluster:
         await workers.start()
         if settings.plan is not None:
             scheduler = self._scheduler = LocalScheduler(
-                server.api, settings.plan, clock, settings.explain_memory, journal
+                server.api,
+                settings.plan,
+                clock,
+                settings.explain_memory,
+                journal,
+                settings.replayer,
             )
             parts.push_async_callback(scheduler.close)
             server.api.explain = _explain_paths(scheduler.explainer)

@@ -23,6 +23,7 @@ from mooring.explain.attempt_history import DEFAULT_MEMORY, make_history
 from mooring.explain.explainer import Explainer
 from mooring.explain.journal.journal import SchedulingJournal
 from mooring.explain.journal.journal_folder import JournalFolder
+from mooring.explain.journal.journal_questions import AttemptReplayer
 from mooring.extenders.extenders import with_extenders
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
@@ -113,6 +114,7 @@ class LocalScheduler:
         clock: Clock,
         explain_memory: int = DEFAULT_MEMORY,
         journal: JournalFolder | None = None,
+        replayer: AttemptReplayer | None = None,
     ) -> None:
         self._clock = clock
         self._journal_folder = journal
@@ -120,7 +122,8 @@ class LocalScheduler:
         self._history = make_history(explain_memory)
         self._running, self._journal = self._make(plan)
         #: Answers questions about pods.
-        self.explainer = Explainer(self._running.scheduler, self._history)
+        answers = None if journal is None else journal.answers(replayer)
+        self.explainer = Explainer(self._running.scheduler, self._history, answers)
         #: Names a plugin that blocks the loop, from another thread.
         self._watchdog = LoopWatchdog()
         self._side = SideLoop("watchdog")

@@ -1,15 +1,22 @@
-"""PeriodicWork: what plugins do beside the scheduling loop, again and again."""
+"""PeriodicWork: what plugins do beside the scheduling loop, again and again.
+
+Taps are told when a run begins, and which run a request belongs to (`running_work`), so that a
+replay can begin it at the same place and give each run its own answers.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Coroutine
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Protocol
 
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error
+from mooring.scheduler.taps import Taps
 
 log = logging.getLogger(__name__)
 
@@ -18,31 +25,73 @@ _GRACE = 5.0
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
+#: The name of the work that the current task runs. Tasks inherit it from the one that made them.
+_RUNNING: ContextVar[str] = ContextVar("running", default="")
+
+
+def running_work() -> str:
+    """Return the name of the periodic work that the current task belongs to; "" if to none."""
+    return _RUNNING.get()
+
+
+class WorkNames:
+    """Names for periodic work, the same ones whenever it is added in the same order."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def name(self, work: Work) -> str:
+        """Return a name for work that is added now, such as "LoadSource.fetch 2"."""
+        kind = getattr(work, "__qualname__", type(work).__qualname__)
+        self._counts[kind] += 1
+        return f"{kind} {self._counts[kind]}"
+
+
+class RepeatedWork(Protocol):
+    """What repeats the work of plugins; a scheduler uses `PeriodicWork` unless it replays."""
+
+    def add(self, seconds: float, work: Work) -> None:
+        """Repeat work after each period."""
+        ...
+
+    def start(self) -> None:
+        """Begin with the work that was added."""
+        ...
+
+    async def close(self) -> None:
+        """End all work."""
+        ...
+
 
 class PeriodicWork:
     """The periodic work of all plugins. Owned by the scheduler, on its event loop."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, taps: Taps | None = None) -> None:
         self._clock = clock
-        self._waiting: list[tuple[float, Work]] = []
+        self._taps = taps
+        self._names = WorkNames()
+        self._waiting: list[tuple[float, Work, str]] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._started = False
 
     def add(self, seconds: float, work: Work) -> None:
         """Run `work` when started, and again `seconds` after the end of each run."""
-        self._waiting.append((seconds, work))
+        self._waiting.append((seconds, work, self._names.name(work)))
         if self._started:
             self.start()
 
     def start(self) -> None:
         """Begin with the work that was added; further calls do nothing."""
         self._started = True
-        for seconds, work in self._waiting:
-            self._tasks.append(asyncio.create_task(self._repeat(seconds, work)))
+        for seconds, work, name in self._waiting:
+            self._tasks.append(asyncio.create_task(self._repeat(seconds, work, name)))
         self._waiting.clear()
 
-    async def _repeat(self, seconds: float, work: Work) -> None:
+    async def _repeat(self, seconds: float, work: Work, name: str) -> None:
+        _RUNNING.set(name)
         while True:
+            if self._taps is not None:
+                self._taps.work_begins(name)
             try:
                 await work()
             except BaseException as error:

@@ -52,7 +52,7 @@ from mooring.registry import Registry
 from mooring.scheduler.event_handlers import ClusterEvents, Informers, posting_handler
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.inbox import Inbox
-from mooring.scheduler.periodic_work import PeriodicWork
+from mooring.scheduler.periodic_work import PeriodicWork, RepeatedWork
 from mooring.scheduler.plugin_tasks import PluginTasks, close_plugins
 from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
 from mooring.scheduler.schedule_one_pod_group import PodGroupAttempts
@@ -99,10 +99,12 @@ class Scheduler:
         max_in_unschedulable: float = DEFAULT_MAX_IN_UNSCHEDULABLE,
         read_only: bool = False,
         taps: Sequence[SchedulingTap] = (),
+        periodic: RepeatedWork | None = None,
     ) -> None:
         """Make the plugins and start them.
 
         With `read_only`, work that plugins spawn is discarded; the caller only lets it `follow`.
+        `periodic` repeats the work of plugins; by default it is repeated at its period.
         """
         settings = config.config
         self.clock = clock
@@ -134,7 +136,7 @@ class Scheduler:
         self._informers = informers
         self._events_of = events_of
         self._tasks = PluginTasks()
-        self._periodic = PeriodicWork(clock)
+        self._periodic = PeriodicWork(clock, self._taps) if periodic is None else periodic
         self._stopping = False
         #: Whether the scheduler only follows a cluster: what plugins spawn is discarded.
         self.read_only = read_only

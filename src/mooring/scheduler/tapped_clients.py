@@ -13,6 +13,7 @@ from mooring.api import Pod
 from mooring.client.resources import find_resource
 from mooring.framework.handle import ApiClient, HttpAnswer, HttpClient, ListedObjects
 from mooring.framework.plugin_errors import error_message
+from mooring.scheduler.periodic_work import running_work
 from mooring.scheduler.taps import Taps
 
 T = TypeVar("T")
@@ -47,7 +48,7 @@ class TappedClient:
         except Exception as error:
             self._failed(request, error)
             raise
-        self._taps.fetched(request, tuple(listed.items), "")
+        self._taps.fetched(request, tuple(listed.items), "", running_work())
         return listed
 
     async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
@@ -109,11 +110,11 @@ class TappedClient:
         except Exception as error:
             self._failed(request, error)
             raise
-        self._taps.fetched(request, answer, "")
+        self._taps.fetched(request, answer, "", running_work())
         return answer
 
     def _failed(self, request: str, error: Exception) -> None:
-        self._taps.fetched(request, None, error_message(error))
+        self._taps.fetched(request, None, error_message(error), running_work())
 
 
 class TappedHttpClient:
@@ -144,7 +145,7 @@ class TappedHttpClient:
                 max_bytes=max_bytes,
             )
         except Exception as error:
-            self._taps.fetched(f"GET {url}", None, error_message(error))
+            self._taps.fetched(f"GET {url}", None, error_message(error), running_work())
             raise
-        self._taps.fetched(f"GET {url}", answer, "")
+        self._taps.fetched(f"GET {url}", answer, "", running_work())
         return answer

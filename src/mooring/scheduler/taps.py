@@ -102,10 +102,18 @@ class SchedulingTap(Protocol):
         """
         ...
 
-    def fetched(self, request: str, answer: Any, error: str) -> None:
+    def work_begins(self, work: str) -> None:
+        """Take note of a run of a plugin's periodic work, right before it begins.
+
+        `work` is its name (`periodic_work.WorkNames`).
+        """
+        ...
+
+    def fetched(self, request: str, answer: Any, error: str, work: str = "") -> None:
         """Take note of the answer to a request of a plugin, or of why there is none.
 
         `answer` is an object of the API, a sequence of them, or an HttpAnswer (`tapped_clients`).
+        `work` is the name of the periodic work that asked; "" if it was something else.
         """
         ...
 
@@ -169,7 +177,10 @@ class SilentTap:
     ) -> None:
         """Do nothing."""
 
-    def fetched(self, request: str, answer: Any, error: str) -> None:
+    def work_begins(self, work: str) -> None:
+        """Do nothing."""
+
+    def fetched(self, request: str, answer: Any, error: str, work: str = "") -> None:
         """Do nothing."""
 
     def reserved(self, attempt: SchedulingAttempt) -> None:
@@ -198,6 +209,7 @@ _CALLS = (
     "deciding",
     "decided",
     "extender_answered",
+    "work_begins",
     "fetched",
     "reserved",
     "permitted",
@@ -275,9 +287,13 @@ class Taps:
         """See SchedulingTap."""
         self._tell("extender_answered", extender, verb, pod, answer, error)
 
-    def fetched(self, request: str, answer: Any, error: str) -> None:
+    def work_begins(self, work: str) -> None:
         """See SchedulingTap."""
-        self._tell("fetched", request, answer, error)
+        self._tell("work_begins", work)
+
+    def fetched(self, request: str, answer: Any, error: str, work: str = "") -> None:
+        """See SchedulingTap."""
+        self._tell("fetched", request, answer, error, work)
 
     def reserved(self, attempt: SchedulingAttempt) -> None:
         """See SchedulingTap."""

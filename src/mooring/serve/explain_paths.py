@@ -16,7 +16,8 @@ import msgspec
 
 from mooring.errors import ObjectError
 from mooring.explain.explainer import LONGEST_PAGE, PAGE
-from mooring.explain.questions import TooManyQuestions, UnknownPodError
+from mooring.explain.journal.journal_questions import REPLAY_SECONDS
+from mooring.explain.questions import TooManyQuestions, UnansweredError, UnknownPodError
 from mooring.explain.redaction import hide_nodes, hide_pods, mentioned_pods
 from mooring.serve.decision_stream import CONTENT_TYPE, DecisionStream
 from mooring.serve.explanations import ExplanationReader, Explanations
@@ -170,7 +171,9 @@ class ExplainPaths:
         # Attempt 0 is one that nobody made: the plugins are asked now.
         attempt = _whole(request, "attempt", 0)
         try:
-            found = await _in_time(source.explain_pod(namespace, name, attempt))
+            found = await _in_time(
+                source.explain_pod(namespace, name, attempt), QUESTION_SECONDS + REPLAY_SECONDS
+            )
         except UnknownPodError as error:
             raise ExplainFailure(404, str(error), kind="pods") from None
         except ObjectError as error:
@@ -198,7 +201,8 @@ class ExplainPaths:
     async def _queue(self, request: ExplainRequest) -> ExplainAnswer:
         source = self._asked()
         limit = min(_whole(request, "limit", 1) or PAGE, LONGEST_PAGE)
-        page = await _in_time(source.queue_page(_first(request, "continue"), limit))
+        question = source.queue_page(_first(request, "continue"), limit)
+        page = await _in_time(question, QUESTION_SECONDS)
         return _json({"version": VERSION, **msgspec.to_builtins(page)})
 
     def _decisions(self, request: ExplainRequest) -> ExplainAnswer:
@@ -236,16 +240,18 @@ def _forbidden(
     return ExplainFailure(403, text)
 
 
-async def _in_time(question: Awaitable[T]) -> T:
+async def _in_time(question: Awaitable[T], seconds: float) -> T:
     """Return the answer to a question; raise ExplainFailure if it is refused or takes too long."""
     try:
-        async with asyncio.timeout(QUESTION_SECONDS):
+        async with asyncio.timeout(seconds):
             return await question
     except TooManyQuestions as error:
         raise ExplainFailure(429, str(error), retry_after=error.seconds) from None
     except TimeoutError:
-        late = f"the scheduling loop did not answer within {QUESTION_SECONDS:.0f} s"
+        late = f"the scheduling loop did not answer within {seconds:.0f} s"
         raise ExplainFailure(504, late) from None
+    except UnansweredError as error:
+        raise ExplainFailure(504, str(error)) from None
 
 
 def _first(request: ExplainRequest, name: str) -> str:

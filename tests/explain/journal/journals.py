@@ -9,7 +9,7 @@ from typing import Any
 from mooring import Plugin
 from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.client.client import Client
-from mooring.config import default_config
+from mooring.config import default_config, load_config
 from mooring.explain.journal.entries import Entry, SegmentHead
 from mooring.explain.journal.head import make_head
 from mooring.explain.journal.journal import SchedulingJournal
@@ -47,12 +47,16 @@ class JournaledCluster:
         server: ApiServer,
         plugins: Sequence[type[Plugin]],
         more_taps: Sequence[Any] = (),
+        config_file: Path | None = None,
     ) -> None:
         self.server = server
         self.clock = LoopClock()
         self.metrics = Metrics()
         registry = default_registry(plugins)
-        config = default_config(registry=registry, enabled=[plugin.name for plugin in plugins])
+        if config_file is None:
+            config = default_config(registry=registry, enabled=[plugin.name for plugin in plugins])
+        else:
+            config = load_config(config_file, registry=registry)
         features = FeatureGates()
         head = make_head(config, registry=registry, features=features, now=self.clock.now())
         shown = JournalMetrics(self.metrics.registry)
@@ -101,12 +105,13 @@ def journaled(
     *plugins: type[Plugin],
     segment_bytes: int = 2**20,
     max_bytes: int = 2**22,
+    config: Path | None = None,
 ) -> Any:
     """Play on a cluster whose scheduler writes a journal; return what `play` returns."""
 
     async def live() -> Any:
         writer = SegmentWriter(folder, max_bytes=max_bytes, segment_bytes=segment_bytes)
-        cluster = JournaledCluster(writer, ApiServer(), plugins)
+        cluster = JournaledCluster(writer, ApiServer(), plugins, config_file=config)
         try:
             await cluster.start()
             return await play(cluster)

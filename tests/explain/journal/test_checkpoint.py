@@ -9,7 +9,7 @@ import msgspec
 
 from mooring import Plugin
 from mooring.api import Pod, decode_as
-from mooring.explain.journal.checkpoint import Checkpoint, take_checkpoint
+from mooring.explain.journal.checkpoint import RECENT, Checkpoint, RecentPlacements, take_checkpoint
 from mooring.explain.journal.entries import (
     NOT_ASSUMED,
     CheckpointObject,
@@ -68,3 +68,14 @@ def test_a_checkpoint_has_objects_placements_and_what_decisions_depend_on(tmp_pa
     lines = [msgspec.json.encode(entry) for entry in entries]
     again = [msgspec.json.decode(line, type=Entry) for line in lines]
     assert [msgspec.json.encode(entry) for entry in again] == lines
+
+
+def test_the_placements_of_the_last_minutes_are_remembered() -> None:
+    placements = RecentPlacements(1000.0)
+    assert placements.last(1001.0) == ({}, 1000.0)
+    placements.add(1010.0, "a")
+    placements.add(1020.0, "b")
+    placements.add(1030.0, "a")
+    assert placements.last(1030.0) == ({"b": 1020.0, "a": 1030.0}, 1000.0)
+    late = 1025.0 + RECENT
+    assert placements.last(late) == ({"a": 1030.0}, late - RECENT)

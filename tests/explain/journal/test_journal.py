@@ -321,3 +321,26 @@ def test_many_entries_that_wait_are_told_once(tmp_path: Path) -> None:
         return told
 
     assert journaled(tmp_path, play) == [256, 256]
+
+
+def test_an_answer_that_is_repeated_is_whole_in_each_segment(tmp_path: Path) -> None:
+    body = b"load" * 1024
+
+    async def play(cluster: JournaledCluster) -> None:
+        await cluster.create(node("a", "64"))
+        cluster.journal.work_begins("fetch 1")
+        for number in range(30):
+            await cluster.create(pod(f"web-{number}"))
+            await cluster.schedule()
+            cluster.journal.fetched("GET http://one", HttpAnswer(200, body), "", "fetch 1")
+            cluster.journal.pump()
+
+    journaled(tmp_path, play, segment_bytes=2**11)
+    segments = list_segments(tmp_path)
+    assert len(segments) > 2
+    for segment in segments[:-1]:
+        segment.path.unlink()
+        fetched = read(tmp_path, Fetched)
+        assert fetched
+        assert {entry.body for entry in fetched} == {body.decode()}
+        assert {entry.work for entry in fetched} == {"fetch 1"}

@@ -42,9 +42,12 @@ async def test_one_scheduler_after_the_other_writes_to_the_folder(tmp_path: Path
             metrics=metrics,
             taps=(journal,),
         )
+        assert not folder.flush(0.0), "nothing is written yet"
         folder.follow(journal, running)
         await running.sync()
         await running.close()
+        assert folder.flush(30.0)
+        assert read(tmp_path, Change)
         await client.close()
         await folder.end()
     with pytest.raises(JournalError, match="another process"):
@@ -54,3 +57,9 @@ async def test_one_scheduler_after_the_other_writes_to_the_folder(tmp_path: Path
     assert len(read(tmp_path, SegmentHead)) == 2
     nodes = [change.name for change in read(tmp_path, Change) if change.kind == "nodes.v1."]
     assert nodes == ["a", "a"]
+
+
+async def test_without_a_replayer_nothing_is_answered(tmp_path: Path) -> None:
+    folder = JournalFolder(str(tmp_path))
+    assert folder.answers(None) is None
+    await folder.close()

@@ -45,3 +45,14 @@ def test_the_thread_writes_at_once_when_many_entries_wait() -> None:
     thread.close(30)
     assert journal.threads[0] == "journal"
     assert journal.threads[-1] == "closed"
+
+
+def test_what_waits_is_written_when_that_is_asked_for() -> None:
+    journal = Pumped()
+    thread = JournalThread(journal, interval=3600.0)
+    thread.start()
+    for times in (1, 2):
+        assert thread.flush(30.0)
+        assert journal.threads == ["journal"] * times
+    thread.close(30)
+    assert not thread.flush(0.0), "the thread has ended"

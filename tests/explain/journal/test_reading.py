@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from mooring.errors import JournalError
 from mooring.explain.journal.entries import (
+    FORMAT,
     Bound,
     CheckpointBegins,
     CheckpointEnds,
@@ -177,9 +178,9 @@ def test_a_segment_that_does_not_begin_with_a_head_is_an_error(tmp_path: Path) -
 
 
 def test_a_newer_format_is_an_error(tmp_path: Path) -> None:
-    write(tmp_path, 1, [replace(simple_head(), format=2, mooring="9.0"), BEGINS, ENDS])
+    write(tmp_path, 1, [replace(simple_head(), format=FORMAT + 1, mooring="9.0"), BEGINS, ENDS])
     with pytest.raises(
-        JournalError, match=r"newer version \(format 2, Mooring 9.0; .*9.0 or newer"
+        JournalError, match=rf"newer version \(format {FORMAT + 1}, Mooring 9.0; .*9.0 or newer"
     ):
         read(tmp_path)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mooring.explain.journal.entries import Compared
+from mooring.insight.comparison import PodComparison, Verdict
 from mooring.insight.replay.attempt_comparison import (
     AttemptComparison,
     AttemptVerdict,
@@ -35,6 +37,18 @@ def compared_report() -> ReplayReport:
                 f"shop/{number}", 1, 0.0, verdict, "node-1", "node-2", "Fit", 12, HOSTILE
             )
         )
+    return report
+
+
+def shadow_report(*, other_rules: bool = False) -> ReplayReport:
+    """Return the report of a replay of a shadow's journal."""
+    report = ReplayReport(rules="other.yaml", other_rules=other_rules, runs=1)
+    report.add_attempt("shop/web", 1_800_000_000.0, scheduled=True)
+    found = report.shadow_comparisons()
+    found.recorded.count(Verdict.OTHER_NODE, 7)
+    if other_rules:
+        recorded = Compared(1.0, "u", Verdict.OTHER_NODE.value, "a", "b", 7)
+        found.add_other(recorded, PodComparison("shop/web", Verdict.AGREED, "a", "a"))
     return report
 
 

@@ -14,6 +14,7 @@ from mooring.explain.journal.entries import Fetched
 from mooring.insight.replay.recorded_answers import RecordedAnswers, RecordedClient
 from mooring.insight.replay.recorded_informers import RecordedInformers
 from mooring.insight.replay.replay_clock import ReplayClock
+from mooring.offline.driving import drive
 from mooring.testing.builders import make_pod
 from tests.insight.replay.recordings import make_volume
 
@@ -29,7 +30,7 @@ class Asking:
         informers.store(Pod).add(make_pod("web"))
         self.answers = RecordedAnswers()
         self.result: Any = None
-        self.work = self._run(ask, RecordedClient(informers))
+        self.work = self._run(ask, RecordedClient(informers, self.answers))
         self.has_ended = self.answers.start(self.work)
 
     async def _run(self, ask: Ask, client: RecordedClient) -> None:
@@ -143,3 +144,50 @@ def test_an_exception_is_contained() -> None:
         raise ValueError("no")
 
     assert RecordedAnswers().start(fail())
+
+
+class Runs:
+    """Runs of periodic work that ask the same server, and what each was answered."""
+
+    def __init__(self, *names: str, lenient: bool = False) -> None:
+        self.answers = RecordedAnswers()
+        self.client = RecordedClient(RecordedInformers(), self.answers, lenient=lenient)
+        self.got: dict[str, list[str]] = {name: [] for name in names}
+        for name in names:
+            self.answers.start(self._ask(name), name)
+
+    async def _ask(self, name: str) -> None:
+        for one in (await self.client.list(PersistentVolume)).items:
+            self.got[name].append(one.metadata.resource_version)
+
+    def fetch(self, work: str, version: int) -> None:
+        body = f'[{{"metadata":{{"name":"disk","resourceVersion":"{version}"}}}}]'
+        self.answers.answer(Fetched(1.0, "list persistentvolumes.v1.", 0, body, work=work))
+
+
+def test_each_run_gets_its_own_answer_in_whatever_order_they_come() -> None:
+    runs = Runs("fetch 1", "fetch 2")
+    runs.fetch("fetch 2", 7)
+    runs.fetch("fetch 1", 8)
+    assert runs.got == {"fetch 1": ["8"], "fetch 2": ["7"]}
+
+
+def test_work_of_another_name_gets_the_answer_if_nothing_else_waits() -> None:
+    runs = Runs("fetch 1", lenient=True)
+    runs.fetch("", 6)
+    assert runs.got == {"fetch 1": []}, "the answer was not to periodic work"
+    runs.fetch("fetch 9", 7)
+    assert runs.got == {"fetch 1": ["7"]}
+
+
+def test_under_other_rules_only_periodic_work_waits_for_recorded_answers() -> None:
+    answers, informers = RecordedAnswers(), RecordedInformers()
+    informers.store(PersistentVolume).add(make_volume("disk"))
+    client = RecordedClient(informers, answers, lenient=True)
+    assert [one.metadata.name for one in drive(client.list(PersistentVolume)).items] == ["disk"]
+    assert drive(client.get(PersistentVolume, "disk")).metadata.name == "disk"
+    written = make_volume("disk")
+    for call in (client.update(written), client.add_finalizer(written, "keep")):
+        assert drive(call).metadata.name == "disk"
+    assert drive(client.create(make_volume("new"))).metadata.name == "new"
+    assert not answers.start(client.get(PersistentVolume, "disk"), "fetch 1")

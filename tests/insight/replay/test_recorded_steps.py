@@ -19,6 +19,7 @@ from mooring.explain.journal.entries import (
     GroupEnds,
     Nominated,
     Reserved,
+    WorkBegins,
 )
 from mooring.insight.replay.checkpoint import RecordedCheckpoint
 from mooring.insight.replay.recorded_steps import RecordedAttempt, RecordedGroup, recorded_steps
@@ -53,6 +54,37 @@ def test_an_attempt_has_its_answers_and_its_end() -> None:
         FETCHED,
         RecordedAttempt(BEGINS, [ANSWER], ENDS),
         RESERVED,
+    ]
+
+
+WORK = WorkBegins(1.1, "fetch 1")
+WORKED = Fetched(1.3, "GET http://one", 200, work="fetch 1")
+SCORES = ExtenderAnswer(1.4, "http://one", "prioritize", "u", {})
+
+
+def test_what_work_takes_in_while_an_extender_filters_comes_before_the_attempt() -> None:
+    assert steps(BEGINS, WORK, WORKED, ANSWER, ENDS) == [
+        WORK,
+        WORKED,
+        RecordedAttempt(BEGINS, [ANSWER], ENDS),
+    ]
+
+
+def test_what_work_takes_in_while_an_extender_scores_comes_after_the_attempt() -> None:
+    decided = RecordedAttempt(BEGINS, [ANSWER, SCORES], ENDS)
+    assert steps(BEGINS, ANSWER, WORKED, SCORES, ENDS) == [decided, WORKED]
+    undecided = RecordedAttempt(BEGINS, [], None)
+    assert steps(BEGINS, WORK, FAILED) == [undecided, WORK, FAILED]
+    assert steps(BEGINS, WORK, BEGINS, ENDS)[:2] == [undecided, WORK]
+    assert steps(BEGINS, WORK) == [undecided, WORK]
+
+
+def test_work_does_not_end_the_attempt_of_a_group() -> None:
+    attempt = RecordedAttempt(BEGINS, [], ENDS)
+    assert steps(GROUP, WORK, BEGINS, ENDS, WORKED, GROUP_ENDS) == [
+        WORK,
+        WORKED,
+        RecordedGroup(GROUP, [attempt], GROUP_ENDS),
     ]
 
 

@@ -16,6 +16,8 @@ from mooring.explain.journal.entries import (
     Permitted,
     Reserved,
 )
+from mooring.explain.journal.frames import make_frame
+from mooring.explain.journal.segments import segment_path
 from mooring.insight.replay.attempt_comparison import AttemptVerdict
 from tests.insight.replay.recordings import (
     JournaledCluster,
@@ -208,3 +210,10 @@ def test_attempts_before_a_time_are_not_counted(tmp_path: Path) -> None:
     report = replayed(tmp_path, since=moment)
     assert report.reproduced
     assert report.pods == {"default/late"}
+
+
+def test_a_journal_of_an_earlier_format_is_replayed(tmp_path: Path) -> None:
+    lines = Path(__file__).with_name("journal_format_1.jsonl").read_bytes()
+    segment_path(tmp_path, 1).write_bytes(make_frame(lines))
+    report = replayed(tmp_path)
+    assert (report.reproduced, report.attempts, report.scheduled) == (True, 9, 7)

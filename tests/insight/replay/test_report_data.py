@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 
+from mooring.insight.comparison import Verdict
 from mooring.insight.replay.attempt_comparison import AttemptVerdict
 from mooring.insight.replay.report_data import own_history_data, replay_data, side_data
-from tests.insight.replay.reports import compared_report, deviating_report, own_report
+from tests.insight.replay.reports import (
+    compared_report,
+    deviating_report,
+    own_report,
+    shadow_report,
+)
 
 
 def test_a_check() -> None:
@@ -32,6 +38,20 @@ def test_a_comparison() -> None:
         verdict.value for verdict in AttemptVerdict if verdict is not AttemptVerdict.SAME
     }
     assert data["differences"][0]["examples"][0]["points"] == 12
+
+
+def test_a_shadow() -> None:
+    data = replay_data(shadow_report())
+    assert set(data["shadow"]) == {"recorded"}
+    recorded = data["shadow"]["recorded"]
+    assert (recorded["decided"], recorded["agreement"], recorded["pointsLost"]) == (1, 0.0, 7)
+    assert recorded["counts"] == {
+        verdict.value: verdict.value == "other node" for verdict in Verdict
+    }
+    other = replay_data(shadow_report(other_rules=True))["shadow"]
+    assert other["now"]["agreement"] == 1.0
+    assert other["changes"] == [{"recorded": "other node", "now": "agreed", "pods": 1}]
+    assert "shadow" not in replay_data(compared_report())
 
 
 def test_both_histories() -> None:

@@ -7,7 +7,13 @@ from html.parser import HTMLParser
 import pytest
 
 from mooring.insight.replay.report_page import own_history_page, replay_page
-from tests.insight.replay.reports import HOSTILE, compared_report, deviating_report, own_report
+from tests.insight.replay.reports import (
+    HOSTILE,
+    compared_report,
+    deviating_report,
+    own_report,
+    shadow_report,
+)
 
 
 class Elements(HTMLParser):
@@ -49,3 +55,12 @@ def test_the_page_holds_what_was_found() -> None:
     for part in ("another node", "pending instead", "scheduled instead", "shop/1", "+12"):
         assert part in text
     assert "NodeResourcesFit" in Elements(replay_page(deviating_report())).text
+
+
+def test_the_agreement_of_a_shadow() -> None:
+    page = replay_page(shadow_report(other_rules=True))
+    assert (
+        "<p>the other scheduler: 1 of 1 decided alike (100.0%), 0 points lost, by other.yaml</p>"
+        in page
+    )
+    assert "<p>1  other node → agreed</p>" in page

@@ -6,6 +6,7 @@ The thread that writes it encodes them later, slice by slice.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
@@ -16,9 +17,15 @@ from mooring.explain.journal.entries import (
     CheckpointBegins,
     CheckpointObject,
     CheckpointPlacement,
+    CheckpointWork,
 )
 from mooring.explain.journal.omission import encode_object
+from mooring.explain.journal.work_runs import WorkRun
 from mooring.scheduler.running_scheduler import RunningScheduler
+
+#: For how many seconds it is remembered when a pod was seen with its node. Plugins that score by
+#: measured load need that for up to 360 s: measurements may be 300 s old, and lack the last 60 s.
+RECENT = 600.0
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -32,10 +39,22 @@ class Checkpoint(msgspec.Struct, frozen=True):
     assumed: frozenset[str]
     #: By uid: when the wait at Permit began, and for how many seconds each plugin waits.
     waits: Mapping[str, tuple[float, dict[str, float]]]
+    #: The last runs of plugins' periodic work.
+    works: Sequence[WorkRun] = ()
+    #: By uid: when pods were seen with their node, within the last minutes; and of all others.
+    seen: Mapping[str, float] = {}
+    seen_before: float = 0.0
 
-    def entries(self) -> Iterator[CheckpointObject | CheckpointPlacement]:
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there are no objects."""
+        return not any(objects for _, objects in self.stores)
+
+    def entries(self) -> Iterator[CheckpointObject | CheckpointWork | CheckpointPlacement]:
         """Yield the entries between the beginning and the end of the checkpoint."""
         time = self.begins.time
+        for run in self.works:
+            yield run.entry()
         for kind, objects in self.stores:
             for obj in objects:
                 named = FINISHED_PODS if isinstance(obj, FinishedPod) else kind
@@ -43,15 +62,51 @@ class Checkpoint(msgspec.Struct, frozen=True):
         for pod in self.placed:
             uid, node = pod.metadata.uid, pod.spec.node_name
             if uid not in self.assumed:
-                yield CheckpointPlacement(time, uid, node)
+                seen = self.seen.get(uid, self.seen_before)
+                yield CheckpointPlacement(time, uid, node, seen=seen)
                 continue
             since, waits = self.waits.get(uid, (0.0, {}))
             yield CheckpointPlacement(time, uid, node, encode_object(pod), since, waits)
 
 
-def take_checkpoint(running: RunningScheduler, now: float) -> Checkpoint:
+class RecentPlacements:
+    """When pods were seen with their node, for some minutes. Owned by the scheduling loop.
+
+    Plugins may tell recent pods from others: those that measurements do not show yet.
+    """
+
+    def __init__(self, begin: float) -> None:
+        """Begin to take note; the pods that there are count as seen now."""
+        self._begin = begin
+        #: By uid, the oldest first.
+        self._seen: OrderedDict[str, float] = OrderedDict()
+
+    def add(self, now: float, uid: str) -> None:
+        """Take note of a pod that has a node from now on."""
+        self._seen[uid] = now
+        self._seen.move_to_end(uid)
+        self._forget(now)
+
+    def last(self, now: float) -> tuple[Mapping[str, float], float]:
+        """Return the times of the last minutes, by uid, and that of all other pods."""
+        self._forget(now)
+        return dict(self._seen), max(self._begin, now - RECENT)
+
+    def _forget(self, now: float) -> None:
+        seen = self._seen
+        while seen and next(iter(seen.values())) < now - RECENT:
+            seen.popitem(last=False)
+
+
+def take_checkpoint(
+    running: RunningScheduler,
+    now: float,
+    works: Sequence[WorkRun] = (),
+    placements: RecentPlacements | None = None,
+) -> Checkpoint:
     """Return the state of a scheduler; call it between two cycles, with nothing in the inbox."""
     scheduler = running.scheduler
+    seen, seen_before = ({}, 0.0) if placements is None else placements.last(now)
     cache, nominator = scheduler.cache, scheduler.nominator
     begins = CheckpointBegins(
         now,
@@ -73,4 +128,7 @@ def take_checkpoint(running: RunningScheduler, now: float) -> Checkpoint:
             for wait in scheduler.on_the_way.waiting()
             if wait.outcome is None
         },
+        works,
+        seen,
+        seen_before,
     )

@@ -6,13 +6,16 @@ the changes after it, and decides each attempt again:
     SegmentHead                    configuration, gates, plugins
     CheckpointBegins               the order of nodes, nominations; then the objects that there are
       CheckpointObject ...         in the order of their stores, kind by kind
+      CheckpointWork ...           the last runs of plugins' periodic work
       CheckpointPlacement ...      the order of pods on nodes, and the assumed pods
     CheckpointEnds
     Change ...                     each object change, when the loop takes it in
+    WorkBegins, Fetched ...        what plugins ask beside the cycle, and what they are answered
     AttemptBegins                  everything that the cycle reads beside the state
       ExtenderAnswer ...           in the order of their arrival
     AttemptEnds                    the record of the decision, to compare with
     Reserved, Permitted, ...       what became of the placement
+    Compared                       in a shadow: what the other scheduler did, after AttemptEnds
 
 An entry is a JSON array that begins with its tag. A field may be added at the end, with a default
 value, without a new `FORMAT`: older readers ignore it.
@@ -27,10 +30,13 @@ import msgspec
 from mooring.explain.attempt_record import AttemptRecord
 
 #: The version of the format; readers refuse newer ones.
-FORMAT = 1
+FORMAT = 2
 
 #: Stands for no object where an object may be: msgspec cannot decode `Raw | None`.
 NOT_ASSUMED = msgspec.Raw(b"null")
+
+#: Stands for the names of all nodes in Compared.
+EVERY_NODE = "*"
 
 #: The kind of finished pods, which have a store of their own (`api.FinishedPod`).
 FINISHED_PODS = "FinishedPod"
@@ -86,6 +92,8 @@ class SegmentHead(JournalEntry, frozen=True, tag="head", kw_only=True, gc=False)
     plugins: tuple[RecordedPlugin, ...] = ()
     #: Seconds after which a pod leaves the unschedulable pods.
     max_in_unschedulable: float = 300.0
+    #: In a shadow: the configuration that the other scheduler is assumed to have.
+    their_config: Any = None
 
 
 # The checkpoint.
@@ -124,12 +132,14 @@ class CheckpointPlacement(JournalEntry, frozen=True, tag="placed", gc=False):
     #: If the pod waits at Permit: when the wait began, and for how many seconds each plugin waits.
     waits_since: float = 0.0
     waits: dict[str, float] = {}
+    #: When a confirmed pod was seen with its node, or a time before which it was; 0 if unknown.
+    seen: float = 0.0
 
 
 class CheckpointEnds(JournalEntry, frozen=True, tag="checkpoint end", gc=False):
     """The end of a checkpoint."""
 
-    #: The number of CheckpointObject and CheckpointPlacement entries.
+    #: The number of the entries since CheckpointBegins that belong to the checkpoint.
     entries: int
 
 
@@ -162,6 +172,30 @@ class Fetched(JournalEntry, frozen=True, tag="fetched", gc=False):
     body: str = ""
     #: Why there is no answer; "" if there is one.
     error: str = ""
+    #: The name of the periodic work that asked, as in WorkBegins; "" if it was something else.
+    work: str = ""
+    #: Whether the body is left out because it is that of the last answer to this request in the
+    #: segment. Readers put it back.
+    repeated: bool = False
+
+
+class WorkBegins(JournalEntry, frozen=True, tag="work", gc=False):
+    """A run of a plugin's periodic work begins; its answers follow until it begins again."""
+
+    #: The name of the work, such as "LoadSource.fetch 1".
+    work: str
+
+
+class CheckpointWork(JournalEntry, frozen=True, tag="worked", gc=False):
+    """A run of a plugin's periodic work before the checkpoint; `time` is when it began.
+
+    Of each work, a checkpoint has the last run that had ended and whose requests all succeeded, and
+    the run that began last.
+    """
+
+    work: str
+    #: What it was answered, in order.
+    answers: tuple[Fetched, ...] = ()
 
 
 # Attempts.
@@ -205,6 +239,9 @@ class AttemptBegins(JournalEntry, frozen=True, tag="attempt", gc=False):
     within: tuple[int, ...] | None = None
     #: Whether PostFilter runs if no node is found.
     post_filter: bool = True
+    #: Whether a shadow decided: beside the queue, with all nodes filtered and scored. Compared
+    #: follows.
+    beside: bool = False
 
 
 class ExtenderAnswer(JournalEntry, frozen=True, tag="extender", gc=False):
@@ -298,14 +335,36 @@ class Failed(JournalEntry, frozen=True, tag="failed", gc=False):
     nominated: str | None = ""
 
 
+class Compared(JournalEntry, frozen=True, tag="compared", gc=False):
+    """The comparison of a shadow's decision, right before, with what the other scheduler did."""
+
+    uid: str
+    #: How they compare, as the values of `insight.comparison.Verdict`.
+    verdict: str
+    #: The node that the other scheduler chose; "" if it declared the pod unschedulable.
+    theirs: str = ""
+    #: One of the shadow's best nodes; "" if there is none.
+    ours: str = ""
+    #: By how much the total of their node is lower than the highest.
+    lost: int = 0
+    #: The plugin to which a difference is due, and its refusal.
+    plugin: str = ""
+    reason: str = ""
+    #: The nodes that had changed so recently that the other scheduler may not have seen it, or
+    #: EVERY_NODE.
+    unsettled: tuple[str, ...] = ()
+
+
 Entry = (
     SegmentHead
     | CheckpointBegins
     | CheckpointObject
     | CheckpointPlacement
+    | CheckpointWork
     | CheckpointEnds
     | Change
     | Fetched
+    | WorkBegins
     | GroupBegins
     | GroupEnds
     | AttemptBegins
@@ -318,4 +377,5 @@ Entry = (
     | Forgot
     | Bound
     | Failed
+    | Compared
 )

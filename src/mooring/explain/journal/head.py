@@ -29,8 +29,12 @@ def make_head(
     features: FeatureGates,
     now: float,
     max_in_unschedulable: float = DEFAULT_MAX_IN_UNSCHEDULABLE,
+    theirs: LoadResult | None = None,
 ) -> SegmentHead:
-    """Return the head of the segments of a new run; the writer sets number, time and `first`."""
+    """Return the head of the segments of a new run; the writer sets number, time and `first`.
+
+    `theirs` is the configuration that a shadow compares with.
+    """
     names = sorted({name for profile in config.profiles for name in profile.plugins})
     return SegmentHead(
         time=now,
@@ -45,6 +49,7 @@ def make_head(
         gates=dict(features.settings),
         plugins=tuple(_plugins(registry, names)),
         max_in_unschedulable=max_in_unschedulable,
+        their_config=None if theirs is None else _without_secrets(to_v1(theirs.config)),
     )
 
 

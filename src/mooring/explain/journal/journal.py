@@ -21,10 +21,10 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from mooring.api import FinishedPod, KubeObject, Pod
+from mooring.api import FinishedPod, Pod
 from mooring.client.resources import find_resource
 from mooring.explain.attempt_record import AttemptRecord
-from mooring.explain.journal.checkpoint import Checkpoint, take_checkpoint
+from mooring.explain.journal.checkpoint import Checkpoint, RecentPlacements, take_checkpoint
 from mooring.explain.journal.entries import (
     FINISHED_PODS,
     AttemptBegins,
@@ -32,10 +32,10 @@ from mooring.explain.journal.entries import (
     Bound,
     Change,
     CheckpointEnds,
+    Compared,
     Entry,
     ExtenderAnswer,
     Failed,
-    Fetched,
     Forgot,
     GaveBack,
     GroupBegins,
@@ -45,12 +45,13 @@ from mooring.explain.journal.entries import (
     RecordedStatus,
     Reserved,
     SegmentHead,
+    WorkBegins,
 )
 from mooring.explain.journal.omission import encode_object
 from mooring.explain.journal.segment_writer import SegmentWriter
+from mooring.explain.journal.work_runs import AnswerEncoder, Fetch, WorkRuns
 from mooring.explain.recording import record_of, weighted_points
 from mooring.framework.decision import Decision
-from mooring.framework.handle import HttpAnswer
 from mooring.framework.nodes import Rows
 from mooring.framework.status import Status
 from mooring.observe.clock import Clock
@@ -106,6 +107,8 @@ class SchedulingJournal(SilentTap):
         #: What the current attempt began with, and its pod group.
         self._seed = self._sampling_start = 0
         self._group = ""
+        self._works = WorkRuns()
+        self._placements = RecentPlacements(clock.now())
         #: Why the journal has ended; None while it is written.
         self.failure: Exception | None = None
         # Set by `pump`, cleared by the loop.
@@ -115,6 +118,7 @@ class SchedulingJournal(SilentTap):
         # Used by `pump` only.
         self._encoder = msgspec.json.Encoder()
         self._block = bytearray()
+        self._answers = AnswerEncoder()
         self._checkpoint: Iterator[Entry] | None = None
         self._checkpoint_time = 0.0
         self._checkpoint_entries = 0
@@ -139,6 +143,10 @@ class SchedulingJournal(SilentTap):
     def changed(self, kind: Any, old: Any, new: Any) -> None:
         """See SchedulingTap."""
         self._put((self._clock.now(), kind, old, new))
+
+    def assigning(self, pod: Pod, node_name: str) -> None:
+        """See SchedulingTap."""
+        self._placements.add(self._clock.now(), pod.metadata.uid)
 
     def nominated(self, uid: str, node_name: str) -> None:
         """See SchedulingTap."""
@@ -207,9 +215,17 @@ class SchedulingJournal(SilentTap):
         now = self._clock.now()
         self._put(ExtenderAnswer(now, extender, verb, pod.metadata.uid, answer, error))
 
-    def fetched(self, request: str, answer: Any, error: str) -> None:
+    def work_begins(self, work: str) -> None:
         """See SchedulingTap."""
-        self._put(_Fetch(self._clock.now(), request, answer, error))
+        now = self._clock.now()
+        self._works.begin(now, work)
+        self._put(WorkBegins(now, work))
+
+    def fetched(self, request: str, answer: Any, error: str, work: str = "") -> None:
+        """See SchedulingTap."""
+        fetch = Fetch(self._clock.now(), request, answer, error, work)
+        self._works.add(fetch)
+        self._put(fetch)
 
     def reserved(self, attempt: SchedulingAttempt) -> None:
         """See SchedulingTap."""
@@ -245,6 +261,26 @@ class SchedulingJournal(SilentTap):
             )
         )
 
+    def compared(
+        self, begins: AttemptBegins, decision: Decision | None, compared: Compared
+    ) -> None:
+        """Take note of a decision of a shadow, and of what the other scheduler did.
+
+        Call it before the change that shows what it did. Without a decision, the shadow failed.
+        """
+        ends = None
+        if decision is not None:
+            record = record_of(
+                decision,
+                begins.attempt,
+                begins.time,
+                seed=begins.seed,
+                sampling_start=begins.sampling_start,
+            )
+            points = weighted_points(decision, decision.node_name)
+            ends = _Decided(compared.time, record, decision.totals, points)
+        self._put(_Comparison(begins, ends, compared))
+
     def _put(self, item: Any) -> None:
         if self.failure is not None or not self._begun:
             return
@@ -269,7 +305,10 @@ class SchedulingJournal(SilentTap):
             inbox.post(self._take_checkpoint)
         elif self.failure is None:
             self._begun = True
-            self._waiting.append(take_checkpoint(self._running, self._clock.now()))
+            now = self._clock.now()
+            self._waiting.append(
+                take_checkpoint(self._running, now, self._works.last(), self._placements)
+            )
 
     # Writing: called by one thread.
 
@@ -305,6 +344,14 @@ class SchedulingJournal(SilentTap):
             item = waiting.popleft()
             if isinstance(item, Checkpoint):
                 self._begin_segment(item)
+            elif isinstance(item, Fetch):
+                self._add(self._answers.encode(item))
+            elif isinstance(item, _Comparison):
+                # In one frame: a process that is killed writes all of it or nothing.
+                self._add(item.begins)
+                if item.ends is not None:
+                    self._add(_attempt_end(item.ends))
+                self._add(item.compared)
             else:
                 self._add(_entry(item))
             if len(block) >= _BLOCK:
@@ -328,13 +375,14 @@ class SchedulingJournal(SilentTap):
     def _begin_segment(self, checkpoint: Checkpoint) -> None:
         self._flush()
         number = self._writer.begin()
+        self._answers.begin_segment()
         time = self._checkpoint_time = checkpoint.begins.time
         self._add(replace(self._head, time=time, number=number, first=self._first))
         self._add(checkpoint.begins)
         self._first = False
         self._checkpoint_entries = 0
         self._checkpoint = checkpoint.entries()
-        if not checkpoint.stores or not any(objects for _, objects in checkpoint.stores):
+        if checkpoint.is_empty:
             # Nothing to write: the segment is complete with its first frame.
             self._write_slice(self._checkpoint)
 
@@ -375,13 +423,12 @@ class _Decided(msgspec.Struct, frozen=True):
     points: dict[str, int]
 
 
-class _Fetch(msgspec.Struct, frozen=True):
-    """An answer to a plugin's request, not encoded yet."""
+class _Comparison(msgspec.Struct, frozen=True):
+    """A decision of a shadow, and the comparison."""
 
-    time: float
-    request: str
-    answer: Any
-    error: str
+    begins: AttemptBegins
+    ends: _Decided | None
+    compared: Compared
 
 
 def _entry(item: Any) -> Entry:
@@ -392,8 +439,6 @@ def _entry(item: Any) -> Entry:
         return _attempt_end(item)
     if isinstance(item, _Within):
         return replace(item.entry, within=tuple(item.rows.tolist()))
-    if isinstance(item, _Fetch):
-        return _fetched(item)
     entry: Entry = item
     return entry
 
@@ -439,16 +484,3 @@ def _placement(attempt: SchedulingAttempt) -> tuple[str, str]:
     assumed = attempt.assumed
     assert assumed is not None
     return attempt.info.uid, assumed.node_name
-
-
-def _fetched(item: _Fetch) -> Fetched:
-    answer, status = item.answer, 0
-    if answer is None:
-        body = ""
-    elif isinstance(answer, HttpAnswer):
-        status, body = answer.status, answer.body.decode(errors="replace")
-    elif isinstance(answer, KubeObject):
-        body = bytes(encode_object(answer)).decode()
-    else:
-        body = msgspec.json.encode([encode_object(obj) for obj in answer]).decode()
-    return Fetched(item.time, item.request, status, body, item.error)

@@ -8,6 +8,7 @@ from mooring.config import LoadResult
 from mooring.explain.journal.head import make_head
 from mooring.explain.journal.journal import SchedulingJournal
 from mooring.explain.journal.journal_limits import MAX_BYTES
+from mooring.explain.journal.journal_questions import AttemptReplayer, JournalAnswers
 from mooring.explain.journal.journal_thread import JournalThread
 from mooring.explain.journal.segment_writer import SegmentWriter
 from mooring.framework.features import FeatureGates
@@ -40,14 +41,19 @@ class JournalFolder:
         clock: Clock,
         metrics: Metrics,
         max_in_unschedulable: float = DEFAULT_MAX_IN_UNSCHEDULABLE,
+        theirs: LoadResult | None = None,
     ) -> SchedulingJournal:
-        """Return the journal of a new scheduler, which is to be one of its taps."""
+        """Return the journal of a new scheduler, which is to be one of its taps.
+
+        `theirs` is the configuration that a shadow compares with.
+        """
         head = make_head(
             config,
             registry=registry,
             features=features,
             now=clock.now(),
             max_in_unschedulable=max_in_unschedulable,
+            theirs=theirs,
         )
         return SchedulingJournal(self._writer, head, clock, JournalMetrics(metrics.registry))
 
@@ -56,6 +62,17 @@ class JournalFolder:
         journal.attach(running)
         self._thread = JournalThread(journal)
         self._thread.start()
+
+    def flush(self, seconds: float) -> bool:
+        """Write what waits now; return whether that was done within `seconds`. Blocks."""
+        thread = self._thread
+        return thread is not None and thread.flush(seconds)
+
+    def answers(self, replayer: AttemptReplayer | None) -> JournalAnswers | None:
+        """Return what answers questions from this journal; None without a replayer."""
+        if replayer is None:
+            return None
+        return JournalAnswers(self._writer.folder, self.flush, replayer)
 
     async def end(self) -> None:
         """Write what waits, after the scheduler has ended. Another one may begin."""

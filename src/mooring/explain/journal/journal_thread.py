@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -37,6 +38,8 @@ class JournalThread:
         self._interval = interval
         self._wake = threading.Event()
         self._stopped = False
+        #: Set when everything has been written that waited when they were added.
+        self._flushes: deque[threading.Event] = deque()
         # A daemon: a disk that does not answer must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
 
@@ -44,6 +47,16 @@ class JournalThread:
         """Begin to write."""
         self._journal.when_many = self._wake.set
         self._thread.start()
+
+    def flush(self, seconds: float) -> bool:
+        """Write what waits now; return whether that was done within `seconds`.
+
+        Called by any other thread.
+        """
+        written = threading.Event()
+        self._flushes.append(written)
+        self._wake.set()
+        return written.wait(seconds)
 
     def close(self, seconds: float) -> None:
         """Write what waits, and end; give up after `seconds`."""
@@ -55,5 +68,8 @@ class JournalThread:
         while not self._stopped:
             self._wake.wait(self._interval)
             self._wake.clear()
+            waiting = len(self._flushes)
             self._journal.pump()
+            for _ in range(waiting):
+                self._flushes.popleft().set()
         self._journal.close()

@@ -11,11 +11,12 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from mooring.errors import JournalError
 from mooring.explain.journal.entries import (
@@ -24,7 +25,9 @@ from mooring.explain.journal.entries import (
     CheckpointEnds,
     CheckpointObject,
     CheckpointPlacement,
+    CheckpointWork,
     Entry,
+    Fetched,
     SegmentHead,
 )
 from mooring.explain.journal.frames import TornFrameError, read_frames
@@ -37,7 +40,13 @@ TORN = "A segment of the journal ends within a block, which is left out"
 
 UNUSABLE = "A segment of the journal has no complete checkpoint, and is left out"
 
-_CHECKPOINT = (CheckpointBegins, CheckpointObject, CheckpointPlacement, CheckpointEnds)
+_CHECKPOINT = (
+    CheckpointBegins,
+    CheckpointObject,
+    CheckpointWork,
+    CheckpointPlacement,
+    CheckpointEnds,
+)
 _ENTRY: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Entry)
 _ANY = msgspec.json.Decoder()
 
@@ -59,6 +68,19 @@ def read_journal(
         if until is not None and entry.time > until:
             return
         yield entry
+
+
+def find_entries(
+    folder: str | os.PathLike[str], is_wanted: Callable[[bytes], bool], *, since: float = 0.0
+) -> Iterator[Entry]:
+    """Yield the entries whose line is wanted, the newest first; raise as `read_journal` does.
+
+    Segments that ended before `since` are not read.
+    """
+    for segment in reversed(_chosen(Path(folder), None)):
+        yield from reversed([entry for entry in segment.entries(is_wanted)])
+        if segment.head.time <= since:
+            return
 
 
 def _chosen(folder: Path, since: float | None) -> Sequence[_Segment]:
@@ -119,9 +141,12 @@ class _Segment:
         #: Where an incomplete frame begins; None if there is none.
         self.torn_at: int | None = None
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield the entries in the order of the file."""
+    def entries(self, is_wanted: Callable[[bytes], bool] | None = None) -> Iterator[Entry]:
+        """Yield the entries in the order of the file, or those whose line is wanted."""
+        bodies: dict[str, str] = {}
         for line in _lines(self):
+            if is_wanted is not None and not is_wanted(line):
+                continue
             try:
                 entry: Entry = _ENTRY.decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -129,7 +154,21 @@ class _Segment:
                     f"{self.file.path} holds an entry that this version of Mooring does not know "
                     f"({error}): read it with Mooring {self.head.mooring}, which wrote it"
                 ) from error
+            if isinstance(entry, Fetched) and entry.status:
+                entry = self._whole(entry, bodies)
             yield entry
+
+    def _whole(self, entry: Fetched, bodies: dict[str, str]) -> Fetched:
+        """Return an answer with its body, which may be that of the last one (`bodies`)."""
+        if not entry.repeated:
+            bodies[entry.request] = entry.body
+            return entry
+        if entry.request not in bodies:
+            raise JournalError(
+                f"{self.file.path} lacks an answer that another one repeats: restore the file from "
+                "a copy, or remove it and the files before it, and read the rest"
+            )
+        return replace(entry, body=bodies[entry.request], repeated=False)
 
     def has_checkpoint(self) -> bool:
         """Return whether the checkpoint at the beginning is complete."""

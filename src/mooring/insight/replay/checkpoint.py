@@ -19,6 +19,7 @@ from mooring.explain.journal.entries import (
     CheckpointBegins,
     CheckpointObject,
     CheckpointPlacement,
+    CheckpointWork,
 )
 from mooring.insight.replay.engine import ReplayEngine
 from mooring.insight.replay.recorded_informers import recorded_object
@@ -33,12 +34,15 @@ class RecordedCheckpoint:
     def __init__(self, begins: CheckpointBegins) -> None:
         self.begins = begins
         self._objects: list[tuple[str, Any]] = []
+        self._works: list[CheckpointWork] = []
         self._placements: list[CheckpointPlacement] = []
 
-    def add(self, entry: CheckpointObject | CheckpointPlacement) -> None:
+    def add(self, entry: CheckpointObject | CheckpointWork | CheckpointPlacement) -> None:
         """Add an entry of the checkpoint."""
         if isinstance(entry, CheckpointObject):
             self._objects.append((entry.kind, recorded_object(entry)))
+        elif isinstance(entry, CheckpointWork):
+            self._works.append(entry)
         else:
             self._placements.append(entry)
 
@@ -58,6 +62,7 @@ class RecordedCheckpoint:
                 cache.add_node(nodes[name])
         cache.arrange_nodes(begins.zones)
         self._store(engine, pods=False)
+        self._work(engine)
         # The order of the pods on a node decides between victims that are alike.
         for placed in self._placements:
             pod = pods.get(placed.uid)
@@ -69,11 +74,33 @@ class RecordedCheckpoint:
         self._nominate(engine.scheduler.nominator, pods)
 
     def _store(self, engine: ReplayEngine, *, pods: bool) -> None:
-        """Put the pods, or all other objects, into the stores."""
+        """Put the pods, or all other objects, into the stores.
+
+        A plugin that asks for the time gets that at which a pod was seen with its node.
+        """
+        seen = {one.uid: one.seen for one in self._placements if one.seen} if pods else {}
+        drain = engine.scheduler.inbox.drain
         for kind, obj in self._objects:
-            if (type(obj) is Pod) is pods:
+            if (type(obj) is Pod) is not pods:
+                continue
+            time = seen.get(obj.metadata.uid)
+            if time is None:
                 engine.informers.named(kind).add(obj)
-        engine.scheduler.inbox.drain()
+                continue
+            drain()
+            engine.clock.time = time
+            engine.informers.named(kind).add(obj)
+            drain()
+            engine.clock.time = self.begins.time
+        drain()
+
+    def _work(self, engine: ReplayEngine) -> None:
+        """Repeat the last runs of periodic work, at their times."""
+        for run in self._works:
+            engine.work_begins(run.time, run.work)
+            for answer in run.answers:
+                engine.fetched(answer)
+        engine.set_time(self.begins.time)
 
     def _nominate(self, nominator: PodNominator, pods: Mapping[str, Pod]) -> None:
         """Set the nominations; the statuses of pods may name others, which have ended."""

@@ -6,7 +6,8 @@ the same order: object changes, and what became of each attempt. So at the begin
 their state is that of the recorded scheduler, and `decide` gives the decision that it took, or the
 one that other rules give.
 
-PreBind and PostBind run for the plugins of this package only: they reach the API server through
+Periodic work of plugins runs when it ran then, and gets the recorded answers. PreBind and PostBind
+run for the plugins of this package only: they reach the API server through
 their handle, which answers here as recorded, and their state depends on these answers. Those of
 other plugins might reach anything.
 """
@@ -46,19 +47,17 @@ from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.release_metrics import make_metrics
 from mooring.framework.state import CycleState
 from mooring.framework.status import Code, Status
-from mooring.insight.replay.discarding_writers import (
-    DiscardedStatuses,
-    DiscardingClient,
-)
+from mooring.insight.replay.discarding_writers import DiscardedStatuses
 from mooring.insight.replay.recorded_answers import RecordedAnswers, RecordedClient
 from mooring.insight.replay.recorded_extender import RecordedExtender
 from mooring.insight.replay.recorded_informers import RecordedInformers
+from mooring.insight.replay.recorded_work import RecordedHttpClient, RecordedWork
 from mooring.insight.replay.replay_clock import ReplayClock
 from mooring.insight.replay.rules import ReplayRules
+from mooring.insight.shadow import decide_beside
 from mooring.observe.attempt_random import AttemptRandom
 from mooring.offline.driving import drive
 from mooring.offline.memory_scheduler import UnqueuedPods
-from mooring.offline.no_network import NoNetwork
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.running_scheduler import DiscardedEvents
@@ -86,6 +85,7 @@ class ReplayEngine:
         self.rules = rules
         self.clock = ReplayClock()
         self.answers = RecordedAnswers()
+        self.works = RecordedWork(self.answers)
         self.random = AttemptRandom(0)
         self.informers = RecordedInformers()
         self.extenders = [
@@ -96,8 +96,8 @@ class ReplayEngine:
         events = DiscardedEvents()
         self.scheduler = Scheduler(
             config,
-            client=DiscardingClient(self.informers) if lenient else RecordedClient(self.informers),
-            http=NoNetwork(),
+            client=RecordedClient(self.informers, self.answers, lenient=lenient),
+            http=RecordedHttpClient(self.answers, lenient=lenient),
             informers=self.informers,
             registry=rules.registry,
             features=features,
@@ -107,6 +107,7 @@ class ReplayEngine:
             events_of=lambda profile: events,
             extenders=self.extenders,
             read_only=True,
+            periodic=self.works,
         )
         self.pods = self.informers.store(Pod)
         self.pods.add_index(UID, lambda pod: (pod.metadata.uid,))
@@ -188,6 +189,8 @@ class ReplayEngine:
         if profile is None:
             self._current.pop(entry.uid, None)
             return self._unserved(pod)
+        if entry.beside:
+            return self._decide_beside(entry, pod)
         info = QueuedPodInfo(pod, entry.time, 0)
         info.attempts = entry.attempt
         attempt = SchedulingAttempt(info, profile, CycleState(), entry.time)
@@ -203,6 +206,14 @@ class ReplayEngine:
                 within=_within(entry),
             ),
         )
+
+    def _decide_beside(self, entry: AttemptBegins, pod: Pod) -> Decision:
+        """Decide as a shadow: beside the queue, with all nodes filtered and scored."""
+        self._set_start(entry)
+        try:
+            return decide_beside(self.scheduler, pod)
+        except BaseException as error:
+            return _failed(pod, error)
 
     def examine(self, entry: AttemptBegins, pod: Pod, *, post_filter: bool = False) -> Decision:
         """Decide the attempt that began with all nodes filtered and scored.
@@ -241,9 +252,7 @@ class ReplayEngine:
         try:
             return drive(cycle)
         except BaseException as error:
-            raise_if_external(error)
-            name = pod.spec.scheduler_name
-            return Decision(pod, name, Outcome.ERROR, message=error_text(error))
+            return _failed(pod, error)
 
     # What became of an attempt.
 
@@ -393,6 +402,11 @@ class ReplayEngine:
         )
         self.attempts.fail(info, failure, entry.time)
 
+    def work_begins(self, time: float, work: str) -> None:
+        """Begin a run of a plugin's periodic work."""
+        self.set_time(time)
+        self.works.begin(work)
+
     def fetched(self, entry: Fetched) -> None:
         """Give a plugin the answer to its request."""
         self.set_time(entry.time)
@@ -422,9 +436,16 @@ class ReplayEngine:
 
     def close(self) -> None:
         """Close the plugins."""
+        drive(self.works.close())
         for profile in self.scheduler.profiles.values():
             for plugin in profile.plugins.values():
                 self.answers.start(plugin.close())
+
+
+def _failed(pod: Pod, error: BaseException) -> Decision:
+    raise_if_external(error)
+    name = pod.spec.scheduler_name
+    return Decision(pod, name, Outcome.ERROR, message=error_text(error))
 
 
 def _within(entry: AttemptBegins) -> Rows | None:

@@ -11,6 +11,7 @@ from mooring.errors import ObjectError
 from mooring.explain.examination import Examination, ask_filters, examine
 from mooring.explain.journal.entries import AttemptBegins, Entry, SegmentHead
 from mooring.explain.journal.reading import read_journal
+from mooring.framework.decision import Outcome
 from mooring.insight.replay.engine import NO_PROFILE, ReplayEngine
 from mooring.insight.replay.recorded_steps import RecordedAttempt, recorded_steps
 from mooring.insight.replay.replaying import Replay, RunRules
@@ -109,8 +110,13 @@ class _Explaining:
         if profile is None:
             served = ", ".join(sorted(engine.scheduler.profiles))
             raise ObjectError(NO_PROFILE.format(pod.spec.scheduler_name, served))
+        self.attempt = attempt
+        if attempt.begins.beside:
+            decision = engine.decide(attempt.begins, pod)
+            if decision.outcome is Outcome.GATED:
+                self.found = Examination(decision, attempt.begins.attempt)
+                return
         nodes = engine.scheduler.cache.nodes
         answers = ask_filters(profile, engine.scheduler.nominator, pod, nodes)
         decision = engine.examine(attempt.begins, pod, post_filter=attempt.begins.post_filter)
         self.found = examine(answers, decision, attempt.begins.attempt)
-        self.attempt = attempt

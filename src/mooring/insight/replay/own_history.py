@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -29,24 +29,34 @@ from mooring.explain.journal.entries import (
     CheckpointBegins,
     CheckpointEnds,
     CheckpointObject,
+    CheckpointWork,
     Entry,
+    Fetched,
     SegmentHead,
+    WorkBegins,
 )
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.release_metrics import make_metrics
 from mooring.insight.replay.own_clock import OwnClock
+from mooring.insight.replay.recorded_answers import (
+    RecordedAnswers,
+    recorded_list,
+    recorded_object_of,
+)
 from mooring.insight.replay.recorded_informers import RecordedInformers, recorded_object
+from mooring.insight.replay.recorded_work import RecordedHttpClient, RecordedWork
 from mooring.insight.replay.rules import ReplayRules
 from mooring.insight.replay.usage import Usage
 from mooring.observe.attempt_random import AttemptRandom
-from mooring.offline.memory_client import MemoryClient
-from mooring.offline.no_network import NoNetwork
+from mooring.offline.memory_client import MemoryClient, MemoryList
 from mooring.scheduler.running_scheduler import DiscardedEvents
 from mooring.scheduler.scheduler import Scheduler
 
 #: How often tasks get a chance to go on before the clock moves: a bind has a few steps.
 _STEPS = 12
 _POD_SCHEDULED = "PodScheduled"
+
+T = TypeVar("T")
 
 
 class PodTimes(msgspec.Struct):
@@ -91,13 +101,41 @@ class OwnHistoryReport(msgspec.Struct):
 
 
 class _OwnClient(MemoryClient):
-    """A client that takes note of the pods that it binds and deletes."""
+    """A client that takes note of the pods that it binds and deletes.
 
-    def __init__(self, informers: RecordedInformers, clock: OwnClock, side: HistorySide) -> None:
+    What periodic work reads is answered as recorded.
+    """
+
+    def __init__(
+        self,
+        informers: RecordedInformers,
+        clock: OwnClock,
+        side: HistorySide,
+        answers: RecordedAnswers,
+    ) -> None:
         super().__init__(informers)
+        self._answers = answers
         self.deleted: set[str] = set()
         self._clock = clock
         self._side = side
+
+    async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
+        if self._answers.running_work:
+            return await recorded_object_of("get", kind, namespace, name)
+        return await super().get(kind, name, namespace)
+
+    async def list(
+        self,
+        kind: type[Any] | str,
+        namespace: str = "",
+        *,
+        timeout: float = 0.0,
+        retries: int = 0,
+        max_bytes: int = 0,
+    ) -> MemoryList:
+        if self._answers.running_work:
+            return await recorded_list(kind, namespace)
+        return await super().list(kind, namespace)
 
     async def bind(self, pod: Pod, node_name: str) -> None:
         await super().bind(pod, node_name)
@@ -175,12 +213,16 @@ class _Run:
         self._clock = OwnClock(time)
         self._random = AttemptRandom(0)
         self._informers = RecordedInformers()
-        self._client = _OwnClient(self._informers, self._clock, report.own)
+        self._answers = RecordedAnswers()
+        self._works = RecordedWork(self._answers)
+        #: The runs of periodic work of the checkpoint.
+        self._worked: list[CheckpointWork] = []
+        self._client = _OwnClient(self._informers, self._clock, report.own, self._answers)
         events = DiscardedEvents()
         self.scheduler = Scheduler(
             rules.config,
             client=self._client,
-            http=NoNetwork(),
+            http=RecordedHttpClient(self._answers, lenient=True),
             informers=self._informers,
             registry=rules.registry,
             features=rules.gates,
@@ -188,6 +230,7 @@ class _Run:
             random=self._random,
             metrics=make_metrics(rules.gates),
             events_of=lambda profile: events,
+            periodic=self._works,
         )
         self._recorded = Cache(PodInfos(rules.gates))
         #: The pods whose recorded placement does not count, by uid.
@@ -207,8 +250,20 @@ class _Run:
                 obj = recorded_object(entry)
                 self._recorded_change(obj, deleted=False)
                 self._informers.named(entry.kind).add(obj)
+            case CheckpointWork():
+                self._worked.append(entry)
             case CheckpointEnds():
+                for run in self._worked:
+                    self._works.begin(run.work)
+                    for answer in run.answers:
+                        self._answers.answer(answer)
                 self._take_pending(entry.time)
+            case WorkBegins():
+                await self._until(entry.time)
+                self._works.begin(entry.work)
+            case Fetched() if entry.work:
+                await self._until(entry.time)
+                self._answers.answer(entry)
             case Change():
                 await self._until(entry.time)
                 self._take_change(entry)

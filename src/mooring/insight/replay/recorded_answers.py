@@ -1,8 +1,8 @@
 """RecordedAnswers: what servers answered to plugins, given at the moments at which they did.
 
 PreBind plugins write to the API server and keep what it answers, or undo what they assumed if it
-refuses. In a replay such a coroutine suspends with its request, and goes on when the journal comes
-to the answer.
+refuses; periodic work fetches measurements. In a replay such a coroutine suspends with its request,
+and goes on when the journal comes to the answer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mooring.errors import ApiError
 from mooring.explain.journal.entries import Fetched
 from mooring.framework.plugin_errors import abandon, error_text, raise_if_external
 from mooring.insight.replay.discarding_writers import DiscardingClient
-from mooring.insight.replay.recorded_informers import decode_object
+from mooring.insight.replay.recorded_informers import RecordedInformers, decode_object
 from mooring.offline.memory_client import MemoryList
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class RecordedRequest:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def __await__(self) -> Generator[RecordedRequest, str, str]:
+    def __await__(self) -> Generator[RecordedRequest, Fetched, Fetched]:
         return (yield self)
 
 
@@ -50,7 +50,7 @@ class RecordedSleep:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
-    def __await__(self) -> Generator[RecordedSleep, str, None]:
+    def __await__(self) -> Generator[RecordedSleep, Fetched | None, None]:
         yield self
 
 
@@ -62,9 +62,18 @@ class RecordedAnswers:
         self._requests: dict[str, deque[Coroutine[Any, Any, Any]]] = {}
         self._sleepers: list[tuple[float, int, Coroutine[Any, Any, Any]]] = []
         self._order = itertools.count()
+        #: The names of the coroutines that are runs of periodic work.
+        self._names: dict[Coroutine[Any, Any, Any], str] = {}
+        #: The name of the periodic work that is running right now; "" if none is.
+        self.running_work = ""
 
-    def start(self, work: Coroutine[Any, Any, Any]) -> bool:
-        """Run a coroutine up to where it waits; return whether it has ended."""
+    def start(self, work: Coroutine[Any, Any, Any], name: str = "") -> bool:
+        """Run a coroutine up to where it waits; return whether it has ended.
+
+        `name` is that of the periodic work which it is a run of.
+        """
+        if name:
+            self._names[work] = name
         return self._step(work)
 
     def drop(self, work: Coroutine[Any, Any, Any]) -> None:
@@ -74,16 +83,25 @@ class RecordedAnswers:
         for waiting in self._requests.values():
             if work in waiting:
                 waiting.remove(work)
+        self._names.pop(work, None)
         abandon(work)
 
     def answer(self, entry: Fetched) -> None:
-        """Give an answer to the coroutine that waits for it longest."""
-        waiting = self._requests.get(entry.request)
-        if not waiting:
+        """Give an answer to the coroutine that asked.
+
+        Of several it is the one that waits longest. If the periodic work that asked has another
+        name here, because the rules are others, some periodic work gets the answer.
+        """
+        waiting = self._requests.get(entry.request, ())
+        names = {one: self._names.get(one, "") for one in waiting}
+        work = next((one for one in names if names[one] == entry.work), None)
+        if work is None and entry.work:
+            work = next((one for one in names if names[one]), None)
+        if work is None:
             return
-        work = waiting.popleft()
+        self._requests[entry.request].remove(work)
         if not entry.error:
-            self._step(work, entry.body)
+            self._step(work, entry)
             return
         failure = _FAILURE.fullmatch(entry.error)
         if failure is None:
@@ -101,17 +119,22 @@ class RecordedAnswers:
     def _step(
         self,
         work: Coroutine[Any, Any, Any],
-        answer: str | None = None,
+        answer: Fetched | None = None,
         error: ApiError | None = None,
     ) -> bool:
+        outer, self.running_work = self.running_work, self._names.get(work, "")
         try:
             asked = work.send(answer) if error is None else work.throw(error)
         except StopIteration:
+            self._names.pop(work, None)
             return True
         except BaseException as found:
+            self._names.pop(work, None)
             raise_if_external(found)
             log.warning("A plugin failed in a replay: %s", error_text(found))
             return True
+        finally:
+            self.running_work = outer
         if isinstance(asked, RecordedRequest):
             self._requests.setdefault(asked.text, deque()).append(work)
         elif isinstance(asked, RecordedSleep):
@@ -119,6 +142,7 @@ class RecordedAnswers:
             heapq.heappush(self._sleepers, (moment, next(self._order), work))
         else:
             # It waits for something of its own, which does not happen here.
+            self._names.pop(work, None)
             abandon(work)
             return True
         return False
@@ -127,14 +151,28 @@ class RecordedAnswers:
 class RecordedClient(DiscardingClient):
     """A client that answers what the API server answered then.
 
-    Requests about pods are not recorded; they succeed, without effect.
+    Requests about pods are not recorded; they succeed, without effect. With `lenient`, for rules
+    other than the recorded ones, only those of periodic work are answered as recorded.
     """
+
+    def __init__(
+        self, informers: RecordedInformers, answers: RecordedAnswers, *, lenient: bool = False
+    ) -> None:
+        super().__init__(informers)
+        self._answers = answers
+        self._lenient = lenient
+
+    def _asks(self, kind: Any) -> bool:
+        """Return whether a request waits for its recorded answer."""
+        if kind is Pod:
+            return False
+        return not self._lenient or bool(self._answers.running_work)
 
     async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
         """Read one object."""
-        if kind is Pod:
+        if not self._asks(kind):
             return await super().get(kind, name, namespace)
-        return await self._ask("get", kind, namespace, name)
+        return await recorded_object_of("get", kind, namespace, name)
 
     async def list(
         self,
@@ -146,17 +184,20 @@ class RecordedClient(DiscardingClient):
         max_bytes: int = 0,
     ) -> MemoryList:
         """Read all objects of a kind."""
-        resource = find_resource(kind)
-        body = await RecordedRequest(f"list {resource.name} {namespace}".rstrip())
-        items = msgspec.json.decode(body, type=list[msgspec.Raw])
-        return MemoryList([decode_object(resource.name, item) for item in items])
+        if self._lenient and not self._answers.running_work:
+            return await super().list(kind, namespace)
+        return await recorded_list(kind, namespace)
 
     async def create(self, obj: T) -> T:
         """Create an object."""
+        if not self._asks(type(obj)):
+            return await super().create(obj)
         return await self._ask_about("create", obj)
 
     async def update(self, obj: T) -> T:
         """Replace an object."""
+        if not self._asks(type(obj)):
+            return await super().update(obj)
         return await self._ask_about("update", obj)
 
     async def patch(
@@ -169,21 +210,33 @@ class RecordedClient(DiscardingClient):
         subresource: str = "",
     ) -> T:
         """Apply a strategic merge patch."""
-        if kind is Pod:
+        if not self._asks(kind):
             return await super().patch(kind, name, namespace, patch, subresource=subresource)
-        return await self._ask("patch", kind, namespace, name)
+        return await recorded_object_of("patch", kind, namespace, name)
 
     async def add_finalizer(self, obj: T, finalizer: str) -> T:
         """Add a finalizer to an object."""
+        if not self._asks(type(obj)):
+            return await super().add_finalizer(obj, finalizer)
         return await self._ask_about("finalize", obj)
 
     async def _ask_about(self, verb: str, obj: T) -> T:
         meta = obj.metadata  # type: ignore[attr-defined]
-        return await self._ask(verb, type(obj), meta.namespace, meta.name)
+        return await recorded_object_of(verb, type(obj), meta.namespace, meta.name)
 
-    async def _ask(self, verb: str, kind: type[T], namespace: str, name: str) -> T:
-        key = f"{namespace}/{name}" if namespace else name
-        resource = find_resource(kind)
-        body = await RecordedRequest(f"{verb} {resource.name} {key}")
-        found: T = decode_object(resource.name, msgspec.Raw(body.encode()))
-        return found
+
+async def recorded_list(kind: type[Any] | str, namespace: str = "") -> MemoryList:
+    """Return the recorded answer to a list."""
+    resource = find_resource(kind)
+    found = await RecordedRequest(f"list {resource.name} {namespace}".rstrip())
+    items = msgspec.json.decode(found.body, type=list[msgspec.Raw])
+    return MemoryList([decode_object(resource.name, item) for item in items])
+
+
+async def recorded_object_of(verb: str, kind: type[T], namespace: str, name: str) -> T:
+    """Return the recorded answer to a request about one object."""
+    key = f"{namespace}/{name}" if namespace else name
+    resource = find_resource(kind)
+    answer = await RecordedRequest(f"{verb} {resource.name} {key}")
+    found: T = decode_object(resource.name, msgspec.Raw(answer.body.encode()))
+    return found

@@ -15,6 +15,8 @@ from mooring.explain.journal.entries import (
     CheckpointEnds,
     CheckpointObject,
     CheckpointPlacement,
+    CheckpointWork,
+    Compared,
     Entry,
     ExtenderAnswer,
     Failed,
@@ -27,8 +29,10 @@ from mooring.explain.journal.entries import (
     Permitted,
     Reserved,
     SegmentHead,
+    WorkBegins,
 )
 from mooring.insight.replay.checkpoint import RecordedCheckpoint
+from mooring.insight.replay.recorded_extender import FILTER
 
 
 class RecordedAttempt(msgspec.Struct, frozen=True):
@@ -38,6 +42,8 @@ class RecordedAttempt(msgspec.Struct, frozen=True):
     answers: Sequence[ExtenderAnswer]
     #: None if the cycle ended with an unexpected error, or was the last thing that was recorded.
     ends: AttemptEnds | None
+    #: What the other scheduler did, if a shadow decided.
+    compared: Compared | None = None
 
     @property
     def time(self) -> float:
@@ -64,6 +70,7 @@ RecordedStep = (
     | RecordedCheckpoint
     | Change
     | Fetched
+    | WorkBegins
     | RecordedAttempt
     | RecordedGroup
     | Reserved
@@ -73,6 +80,7 @@ RecordedStep = (
     | Forgot
     | Bound
     | Failed
+    | Compared
 )
 
 
@@ -91,7 +99,7 @@ def recorded_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep]:
             group = None
         elif isinstance(step, RecordedAttempt | Reserved | Permitted | GaveBack | Failed):
             members.append(step)
-        elif isinstance(step, Fetched | Nominated):
+        elif isinstance(step, Fetched | WorkBegins | Nominated):
             yield step
         else:
             # The group's attempt ended with an unexpected error.
@@ -106,7 +114,14 @@ def _single_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep | GroupBegi
     checkpoint: RecordedCheckpoint | None = None
     begins: AttemptBegins | None = None
     answers: list[ExtenderAnswer] = []
+    #: What periodic work took in while the cycle waited for an extender.
+    meanwhile: list[Fetched | WorkBegins] = []
+    #: The decision of a shadow, until its comparison follows.
+    ends: AttemptEnds | None = None
     for entry in entries:
+        if ends is not None and begins is not None and not isinstance(entry, Compared):
+            yield RecordedAttempt(begins, answers, ends)
+            begins = ends = None
         if begins is None and isinstance(entry, Change):
             # By far the most entries.
             yield entry
@@ -115,28 +130,49 @@ def _single_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep | GroupBegi
             case AttemptBegins():
                 if begins is not None:
                     yield RecordedAttempt(begins, answers, None)
+                    yield from meanwhile
+                    meanwhile.clear()
                 begins, answers = entry, []
             case ExtenderAnswer():
                 answers.append(entry)
+                if entry.verb == FILTER:
+                    # Scores, which come later, were given with these measurements.
+                    yield from meanwhile
+                    meanwhile.clear()
+            case AttemptEnds() if begins is not None and begins.beside:
+                ends = entry
+            case Compared():
+                if begins is not None and begins.uid == entry.uid:
+                    yield RecordedAttempt(begins, answers, ends, entry)
+                else:
+                    yield entry
+                begins = ends = None
             case AttemptEnds():
                 if begins is not None:
                     yield RecordedAttempt(begins, answers, entry)
                     begins = None
+                    yield from meanwhile
+                    meanwhile.clear()
             case CheckpointBegins():
                 checkpoint = RecordedCheckpoint(entry)
-            case CheckpointObject() | CheckpointPlacement():
+            case CheckpointObject() | CheckpointWork() | CheckpointPlacement():
                 if checkpoint is not None:
                     checkpoint.add(entry)
             case CheckpointEnds():
                 if checkpoint is not None:
                     yield checkpoint
                     checkpoint = None
-            case Fetched() | Nominated():
+            case WorkBegins() | Fetched() if begins is not None and entry.work:
+                meanwhile.append(entry)
+            case WorkBegins() | Fetched() | Nominated():
                 yield entry
             case _:
                 if begins is not None:
                     yield RecordedAttempt(begins, answers, None)
                     begins = None
+                    yield from meanwhile
+                    meanwhile.clear()
                 yield entry
     if begins is not None:
-        yield RecordedAttempt(begins, answers, None)
+        yield RecordedAttempt(begins, answers, ends)
+    yield from meanwhile

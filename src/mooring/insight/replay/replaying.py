@@ -10,6 +10,7 @@ from mooring.explain.journal.entries import (
     AttemptEnds,
     Bound,
     Change,
+    Compared,
     Entry,
     Failed,
     Fetched,
@@ -19,9 +20,11 @@ from mooring.explain.journal.entries import (
     Permitted,
     Reserved,
     SegmentHead,
+    WorkBegins,
 )
 from mooring.explain.journal.journal import totals_digest
 from mooring.framework.decision import Decision
+from mooring.insight.comparison import Verdict
 from mooring.insight.replay.attempt_comparison import (
     AttemptComparison,
     AttemptVerdict,
@@ -43,6 +46,7 @@ from mooring.insight.replay.recorded_steps import (
 )
 from mooring.insight.replay.report import ReplayReport
 from mooring.insight.replay.rules import ReplayRules
+from mooring.insight.replay.shadow_comparison import compare_again
 
 
 class RunRules(msgspec.Struct, frozen=True):
@@ -107,6 +111,9 @@ class Replay:
             case Fetched():
                 for one in self._engines:
                     one.engine.fetched(step)
+            case WorkBegins():
+                for one in self._engines:
+                    one.engine.work_begins(step.time, step.work)
             case Nominated():
                 for one in self._engines:
                     one.engine.nominate(step.uid, step.node)
@@ -126,6 +133,9 @@ class Replay:
                     step.restore(one.engine)
             case SegmentHead():
                 self._begin_run(step)
+            case Compared():
+                # Its decision is missing.
+                self.report.contradictions += 1
 
     def _begin_run(self, head: SegmentHead) -> None:
         self.close()
@@ -174,8 +184,11 @@ class Replay:
             if one is self._recorded and self._before_attempt is not None:
                 self._before_attempt(attempt, one.engine, pod)
             decisions.append(one.engine.decide(begins, pod))
+        if begins.beside and attempt.compared is None:
+            self.report.contradictions += 1
         if not self._counts(attempt.time):
             return
+        self._compare_again(attempt, *decisions)
         if ends is None:
             self.report.undecided += 1
             return
@@ -186,6 +199,35 @@ class Replay:
             self._check(attempt, ends, before, self._recorded.engine)
         if self._other is not None and decision is not None:
             self.report.add(self._compare(attempt, ends, decision, self._other.engine))
+
+    def _compare_again(
+        self, attempt: RecordedAttempt, before: Decision | None, decision: Decision | None
+    ) -> None:
+        """Compare with the other scheduler again if a shadow wrote the journal."""
+        recorded = attempt.compared
+        if recorded is None:
+            return
+        found = self.report.shadow_comparisons()
+        verdict = Verdict(recorded.verdict)
+        found.recorded.count(verdict, recorded.lost)
+        if decision is not None:
+            found.add_other(recorded, compare_again(recorded, decision))
+        if before is None:
+            return
+        now = compare_again(recorded, before)
+        if (now.verdict, now.lost) != (verdict, recorded.lost):
+            begins = attempt.begins
+            self.report.add_deviation(
+                Deviation(
+                    f"{begins.namespace}/{begins.name}",
+                    begins.attempt,
+                    begins.time,
+                    "comparison",
+                    f"{recorded.verdict}, {recorded.lost} points lost",
+                    f"{now.verdict.value}, {now.lost} points lost",
+                    now.plugin,
+                )
+            )
 
     def _note_contradiction(self, one: _Engine) -> None:
         if one is self._engines[0]:

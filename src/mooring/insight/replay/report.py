@@ -12,6 +12,7 @@ from mooring.insight.replay.attempt_comparison import (
     AttemptVerdict,
     Deviation,
 )
+from mooring.insight.replay.shadow_comparison import ShadowComparisons
 
 #: Examples that are kept for each verdict and plugin.
 EXAMPLES = 3
@@ -51,12 +52,20 @@ class ReplayReport(msgspec.Struct):
     #: How many decisions under the recorded rules are not the recorded ones, and the first of them.
     deviating: int = 0
     deviations: list[Deviation] = msgspec.field(default_factory=list)
+    #: The comparisons of a shadow; None if no shadow wrote the journal.
+    shadow: ShadowComparisons | None = None
     counts: Counter[AttemptVerdict] = msgspec.field(default_factory=Counter)
     #: By verdict and plugin.
     plugins: Counter[tuple[AttemptVerdict, str]] = msgspec.field(default_factory=Counter)
     examples: dict[tuple[AttemptVerdict, str], list[AttemptComparison]] = msgspec.field(
         default_factory=dict
     )
+
+    def shadow_comparisons(self) -> ShadowComparisons:
+        """Return the comparisons of a shadow, which the first call makes."""
+        if self.shadow is None:
+            self.shadow = ShadowComparisons()
+        return self.shadow
 
     @property
     def reproduced(self) -> bool:

@@ -6,9 +6,11 @@ import math
 from typing import Any
 
 from mooring.api.timestamps import format_micro_time
+from mooring.insight.comparison import Agreement, Verdict
 from mooring.insight.replay.attempt_comparison import AttemptComparison, AttemptVerdict, Deviation
 from mooring.insight.replay.own_history import HistorySide, OwnHistoryReport
 from mooring.insight.replay.report import History, ReplayReport
+from mooring.insight.replay.shadow_comparison import ShadowComparisons
 from mooring.insight.replay.usage import RESOURCES
 
 #: Version of the format; increased when a field changes its meaning or is removed.
@@ -33,6 +35,8 @@ def replay_data(report: ReplayReport) -> dict[str, Any]:
         "deviating": report.deviating,
         "deviations": [_deviation(one) for one in report.deviations],
     }
+    if report.shadow is not None:
+        data["shadow"] = _shadow(report.shadow, other_rules=report.other_rules)
     if report.other_rules:
         data["counts"] = {verdict.value: report.counts[verdict] for verdict in AttemptVerdict}
         data["differences"] = [
@@ -45,6 +49,26 @@ def replay_data(report: ReplayReport) -> dict[str, Any]:
             for (verdict, plugin), count in report.plugins.most_common()
         ]
     return data
+
+
+def _shadow(found: ShadowComparisons, *, other_rules: bool) -> dict[str, Any]:
+    data: dict[str, Any] = {"recorded": _agreement(found.recorded)}
+    if other_rules:
+        data["now"] = _agreement(found.other)
+        data["changes"] = [
+            {"recorded": before.value, "now": after.value, "pods": count}
+            for (before, after), count in found.changes.most_common()
+        ]
+    return data
+
+
+def _agreement(one: Agreement) -> dict[str, Any]:
+    return {
+        "decided": one.decided,
+        "agreement": one.agreement,
+        "pointsLost": one.lost,
+        "counts": {verdict.value: one.counts[verdict] for verdict in Verdict},
+    }
 
 
 def _time(seconds: float | None) -> str | None:

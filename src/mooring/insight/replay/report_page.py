@@ -9,7 +9,7 @@ from mooring.api.timestamps import format_time
 from mooring.insight.replay.attempt_comparison import AttemptVerdict
 from mooring.insight.replay.own_history import OwnHistoryReport
 from mooring.insight.replay.report import ReplayReport
-from mooring.insight.replay.report_text import own_history_rows, replay_lines
+from mooring.insight.replay.report_text import own_history_rows, replay_lines, shadow_lines
 
 _PAGE = """\
 <!doctype html>
@@ -59,6 +59,9 @@ def _replay_parts(report: ReplayReport) -> Iterator[str]:
         yield from _differences(report)
     elif report.reproduced:
         yield "<p>Every decision came out the same: node, message and totals.</p>"
+    if report.shadow is not None:
+        for line in shadow_lines(report, report.shadow):
+            yield f"<p>{escape(line.strip())}</p>"
     if report.contradictions:
         yield (
             f"<p>{report.contradictions} entries contradict the state before: the journal lacks "

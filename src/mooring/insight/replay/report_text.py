@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from mooring.api.timestamps import format_time
 from mooring.explain.tables import table
+from mooring.insight.comparison import Agreement
 from mooring.insight.replay.attempt_comparison import AttemptComparison, AttemptVerdict
 from mooring.insight.replay.own_history import OwnHistoryReport
 from mooring.insight.replay.report import ReplayReport
 from mooring.insight.replay.report_data import side_data
+from mooring.insight.replay.shadow_comparison import ShadowComparisons
 from mooring.insight.replay.usage import RESOURCES
 
 #: Deviations that are shown; `-o json` has more.
@@ -30,8 +32,26 @@ def replay_lines(report: ReplayReport) -> Iterator[str]:
         yield from _differences(report)
     elif report.attempts and report.reproduced:
         yield "every decision came out the same: node, message and totals"
+    if report.shadow is not None:
+        yield from shadow_lines(report, report.shadow)
     if report.deviating:
         yield from _deviations(report)
+
+
+def shadow_lines(report: ReplayReport, found: ShadowComparisons) -> Iterator[str]:
+    """Yield the lines about the agreement with the other scheduler, in a journal of a shadow."""
+    yield f"the other scheduler: {_agreement(found.recorded)}, as recorded"
+    if not report.other_rules:
+        return
+    yield f"the other scheduler: {_agreement(found.other)}, by {report.rules}"
+    for (before, after), count in found.changes.most_common():
+        yield f"  {count}  {before.value} → {after.value}"
+
+
+def _agreement(one: Agreement) -> str:
+    return (
+        f"{one.agreed} of {one.decided} decided alike ({one.agreement:.1%}), {one.lost} points lost"
+    )
 
 
 def _summary(report: ReplayReport) -> str:

@@ -1,0 +1,127 @@
+"""What plugins are answered, on its way to the journal, and the last runs of their periodic work.
+
+A checkpoint needs the answers from which plugins have their state, such as the measured load of
+nodes. Only references are kept here; `AnswerEncoder` encodes them when they are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from mooring.api import KubeObject
+from mooring.explain.journal.entries import CheckpointWork, Fetched
+from mooring.explain.journal.omission import encode_object
+from mooring.framework.handle import HttpAnswer
+
+#: Shorter bodies are always written in full.
+_LONG = 1024
+#: The bodies that are remembered, of different requests.
+_MOST_BODIES = 64
+
+
+class Fetch(msgspec.Struct, frozen=True):
+    """An answer to a plugin's request, not encoded yet."""
+
+    time: float
+    request: str
+    answer: Any
+    error: str
+    #: The name of the periodic work that asked; "" if it was something else.
+    work: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        """Return whether there is an answer that is not a refusal."""
+        if self.error:
+            return False
+        return not isinstance(self.answer, HttpAnswer) or 200 <= self.answer.status < 300
+
+
+class WorkRun(msgspec.Struct):
+    """One run of a plugin's periodic work."""
+
+    time: float
+    work: str
+    fetches: list[Fetch] = msgspec.field(default_factory=list)
+
+    @property
+    def succeeded(self) -> bool:
+        """Return whether all requests so far have succeeded."""
+        return all(fetch.succeeded for fetch in self.fetches)
+
+    def entry(self) -> CheckpointWork:
+        """Return the run as an entry of a checkpoint."""
+        return CheckpointWork(self.time, self.work, tuple(map(encoded, self.fetches)))
+
+
+class WorkRuns:
+    """The last runs of each periodic work. Owned by the scheduling loop."""
+
+    def __init__(self) -> None:
+        self._current: dict[str, WorkRun] = {}
+        #: The last run before the current one whose requests all succeeded.
+        self._succeeded: dict[str, WorkRun] = {}
+
+    def begin(self, time: float, work: str) -> None:
+        """Take note of a run that begins; the one before has ended."""
+        before = self._current.get(work)
+        if before is not None and before.succeeded:
+            self._succeeded[work] = before
+        self._current[work] = WorkRun(time, work)
+
+    def add(self, fetch: Fetch) -> None:
+        """Take note of an answer to the current run."""
+        run = self._current.get(fetch.work)
+        if run is not None:
+            run.fetches.append(fetch)
+
+    def last(self) -> Sequence[WorkRun]:
+        """Return copies of the runs that a checkpoint needs, in the order of their beginning."""
+        runs = (*self._succeeded.values(), *self._current.values())
+        copies = [WorkRun(run.time, run.work, list(run.fetches)) for run in runs]
+        return sorted(copies, key=lambda run: run.time)
+
+
+class AnswerEncoder:
+    """Encodes answers for one segment; a long body that was written there before is left out.
+
+    Several plugins may ask the same server, which may measure less often than it is asked. Used by
+    the thread that writes.
+    """
+
+    def __init__(self) -> None:
+        self._bodies: dict[str, bytes] = {}
+
+    def begin_segment(self) -> None:
+        """Forget what was written: a segment is read without those before it."""
+        self._bodies.clear()
+
+    def encode(self, fetch: Fetch) -> Fetched:
+        """Return the entry of an answer."""
+        answer, bodies = fetch.answer, self._bodies
+        if not isinstance(answer, HttpAnswer) or len(answer.body) < _LONG:
+            return encoded(fetch)
+        if bodies.get(fetch.request) == answer.body:
+            return Fetched(
+                fetch.time, fetch.request, answer.status, "", "", fetch.work, repeated=True
+            )
+        if fetch.request in bodies or len(bodies) < _MOST_BODIES:
+            bodies[fetch.request] = answer.body
+        return encoded(fetch)
+
+
+def encoded(fetch: Fetch) -> Fetched:
+    """Return the entry of an answer, with its whole body."""
+    answer, status = fetch.answer, 0
+    if answer is None:
+        body = ""
+    elif isinstance(answer, HttpAnswer):
+        status, body = answer.status, answer.body.decode(errors="replace")
+    elif isinstance(answer, KubeObject):
+        body = bytes(encode_object(answer)).decode()
+    else:
+        body = msgspec.json.encode([encode_object(obj) for obj in answer]).decode()
+    return Fetched(fetch.time, fetch.request, status, body, fetch.error, fetch.work)

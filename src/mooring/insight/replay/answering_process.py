@@ -1,0 +1,120 @@
+"""The process that replays one attempt of a journal for a scheduler that runs.
+
+A replay takes time and memory that the scheduling loop needs, so it has a process of its own, with
+the lowest priority and limits, which is the first to be ended if memory is short. The question
+comes on standard input and the answer goes to standard output, as JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import resource
+import sys
+from pathlib import Path
+
+import msgspec
+
+from mooring.errors import JournalError, MooringError
+from mooring.explain.data import explanation_data
+from mooring.explain.journal.entries import AttemptBegins, SegmentHead
+from mooring.explain.journal.journal_questions import JournalQuestion
+from mooring.explain.journal.reading import find_entries
+from mooring.insight.replay.child_replayer import AnsweringRequest, AnsweringResult
+from mooring.insight.replay.journal_explanation import explain_attempt
+from mooring.insight.replay.replaying import RunRules
+from mooring.insight.replay.rules import recorded_rules
+
+#: The memory that a replay may use.
+MAX_BYTES = 4 * 2**30
+#: The seconds of processor time that it may use.
+MAX_CPU_SECONDS = 60
+
+_LOWEST_PRIORITY = 19
+_FIRST_TO_END = "1000"
+#: Segments may be removed while they are read.
+_TRIES = 3
+
+
+def find_attempt(folder: Path, question: JournalQuestion) -> AttemptBegins | None:
+    """Return the newest attempt that a question is about; None if the journal holds none.
+
+    The newest segments are read first, and none that ended before `question.since`.
+    """
+    named = f'"{question.namespace}","{question.name}","{question.uid}'.encode()
+
+    def is_wanted(line: bytes) -> bool:
+        return line.startswith(b'["attempt",') and named in line
+
+    for entry in find_entries(folder, is_wanted, since=question.since):
+        if (
+            isinstance(entry, AttemptBegins)
+            and (entry.namespace, entry.name) == (question.namespace, question.name)
+            and question.uid in ("", entry.uid)
+            and question.attempt in (None, entry.attempt)
+            and entry.time >= question.since
+        ):
+            return entry
+    return None
+
+
+def answer(folder: Path, question: JournalQuestion) -> AnsweringResult:
+    """Find and replay an attempt by the recorded rules."""
+    chosen = find_attempt(folder, question)
+    if chosen is None:
+        return AnsweringResult()
+    try:
+        found, attempt, _ = explain_attempt(folder, chosen, _rules)
+    except MooringError as error:
+        return AnsweringResult(known=True, problem=str(error))
+    record = None if attempt.ends is None else attempt.ends.record
+    decision, problem = found.decision, ""
+    if record is not None and (
+        record.node != decision.node_name or record.message != decision.message
+    ):
+        was, now = record.node or record.message, decision.node_name or decision.message
+        problem = f"the replay decided otherwise: {now}; recorded was: {was}"
+    return AnsweringResult(True, explanation_data([found]), record, problem)
+
+
+def _rules(head: SegmentHead) -> RunRules:
+    return RunRules(recorded_rules(head))
+
+
+def _answer_stably(folder: Path, question: JournalQuestion) -> AnsweringResult:
+    """Answer, again if the journal was being changed; an unreadable one is a problem."""
+    problem = ""
+    for _ in range(_TRIES):
+        try:
+            return answer(folder, question)
+        except JournalError as error:
+            problem = str(error)
+    return AnsweringResult(known=True, problem=problem)
+
+
+def limit_process() -> None:
+    """Give way to all other processes, and limit what this one may use."""
+    os.nice(_LOWEST_PRIORITY)
+    resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_SECONDS, MAX_CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_DATA, (MAX_BYTES, MAX_BYTES))
+    # Only on Linux.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_END)
+
+
+def main() -> int:
+    """Answer the question on standard input; return the exit status."""
+    logging.getLogger("mooring").addHandler(logging.NullHandler())
+    limit_process()
+    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=AnsweringRequest)
+    # A plugin may print.
+    output, sys.stdout = sys.stdout, sys.stderr
+    result = _answer_stably(Path(asked.folder), asked.question)
+    output.buffer.write(msgspec.json.encode(result))
+    output.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""ChildReplayer: replays attempts of a journal in a process of their own (`answering_process`)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mooring.explain.attempt_record import AttemptRecord
+from mooring.explain.data_reading import read_examination
+from mooring.explain.journal.journal_questions import JournalAnswer, JournalQuestion
+from mooring.explain.questions import UnansweredError
+
+_MODULE = "mooring.insight.replay.answering_process"
+#: Libraries for numbers start a thread for each processor unless they are told otherwise.
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+#: How much of what a process that failed wrote is shown.
+_SHOWN = 300
+
+
+class AnsweringRequest(msgspec.Struct, frozen=True):
+    """What the process is asked."""
+
+    folder: str
+    question: JournalQuestion
+
+
+class AnsweringResult(msgspec.Struct, frozen=True):
+    """What the process answers."""
+
+    #: Whether the journal holds the attempt.
+    known: bool = False
+    #: The explanation (`explain.data`); None if the attempt could not be repeated.
+    explanation: dict[str, Any] | None = None
+    record: AttemptRecord | None = None
+    problem: str = ""
+
+
+class ChildReplayer:
+    """An `AttemptReplayer` that starts a process for each question."""
+
+    def __init__(self, module: str = _MODULE) -> None:
+        self._module = module
+
+    async def replay(self, folder: Path, question: JournalQuestion) -> JournalAnswer | None:
+        """Replay an attempt; the process is ended if this is cancelled."""
+        asked = AnsweringRequest(str(folder.absolute()), question)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            # The current folder is not a place for modules.
+            "-P",
+            "-m",
+            self._module,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, **_ONE_THREAD},
+        )
+        try:
+            output, errors = await process.communicate(msgspec.json.encode(asked))
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        if process.returncode:
+            raise UnansweredError(_failure(process.returncode or 0, errors))
+        # In a thread: there may be thousands of nodes.
+        return await asyncio.to_thread(_read, output)
+
+
+def _failure(status: int, errors: bytes) -> str:
+    last = errors.decode(errors="replace").strip().rpartition("\n")[2][:_SHOWN]
+    ended = f"signal {-status}" if status < 0 else f"exit status {status}"
+    return (
+        f"the process that replays the journal ended with {ended}{': ' if last else ''}{last}; "
+        "replay it with `mooring explain POD --journal DIR --attempt N`, where the journal is"
+    )
+
+
+def _read(output: bytes) -> JournalAnswer | None:
+    result = msgspec.json.decode(output, type=AnsweringResult)
+    if not result.known:
+        return None
+    found = None
+    if result.explanation is not None:
+        found = read_examination({"recorded": False, **result.explanation})
+    return JournalAnswer(found=found, record=result.record, problem=result.problem)

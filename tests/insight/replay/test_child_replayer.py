@@ -1,0 +1,71 @@
+"""Attempts of a journal are replayed in a process of their own."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from mooring.explain.journal.journal_questions import JournalQuestion
+from mooring.explain.questions import UnansweredError
+from mooring.insight.replay.child_replayer import ChildReplayer
+from tests.insight.replay.recordings import journaled, schedule_some
+
+SLEEPS = """\
+import os, pathlib, time
+pathlib.Path("pid").write_text(str(os.getpid()))
+time.sleep(600)
+"""
+
+
+def asked(name: str, attempt: int | None = None) -> JournalQuestion:
+    return JournalQuestion(namespace="default", name=name, attempt=attempt)
+
+
+def test_an_attempt_is_explained_by_another_process(tmp_path: Path) -> None:
+    journaled(tmp_path, schedule_some)
+
+    async def ask() -> None:
+        found = await ChildReplayer().replay(tmp_path, asked("huge", 1))
+        assert found is not None and found.found is not None and found.record is not None
+        assert found.problem == ""
+        assert (found.found.attempt, found.record.attempt) == (1, 1)
+        assert found.found.decision.message == found.record.message
+        assert found.found.verdicts.names == ["small", "big"]
+        assert await ChildReplayer().replay(tmp_path, asked("huge", 7)) is None
+
+    asyncio.run(ask())
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the file of a module that a child can be told to run."""
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "replaced.py"
+
+
+async def test_a_process_that_fails_is_an_error_with_its_last_line(module: Path) -> None:
+    module.write_text("raise MemoryError('too many pods')")
+    with pytest.raises(UnansweredError, match=r"exit status 1: MemoryError: too many pods; replay"):
+        await ChildReplayer("replaced").replay(module.parent, asked("web"))
+
+
+async def test_a_process_that_is_ended_is_an_error(module: Path) -> None:
+    module.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGXCPU)")
+    with pytest.raises(UnansweredError, match=r"ended with signal \d+; replay"):
+        await ChildReplayer("replaced").replay(module.parent, asked("web"))
+
+
+async def test_the_process_ends_with_the_question(module: Path) -> None:
+    module.write_text(SLEEPS)
+    asking = asyncio.create_task(ChildReplayer("replaced").replay(module.parent, asked("web")))
+    pid = module.with_name("pid")
+    async with asyncio.timeout(60):
+        while not (pid.exists() and pid.read_text()):
+            await asyncio.sleep(0.01)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert not Path(f"/proc/{pid.read_text()}").exists()
