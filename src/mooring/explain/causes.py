@@ -138,9 +138,10 @@ def _by_amounts(
             most[resource] = max(amount, most.get(resource, 0))
     near = sum(size for missing, size, _ in amounts if _within(missing, least))
     yield NearMiss(status, near, names[nearest], least)
-    if least != most:
-        every = sum(size for _, size, _ in amounts)
-        yield NearMiss(status, every - near, names[examples[0]], most)
+    others = [(size, row) for missing, size, row in amounts if not _within(missing, least)]
+    if others:
+        count = sum(size for size, _ in others)
+        yield NearMiss(status, count, names[others[0][1]], most)
 
 
 def _missing(shortfalls: Iterable[Shortfall]) -> dict[str, int]:

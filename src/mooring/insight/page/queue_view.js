@@ -57,10 +57,10 @@ export class QueueView extends Loaded {
     </section>`;
   }
 
-  show({ pods, total, offset, problem }) {
+  show({ pods, total, offset, problem }, { leader }) {
     if (!total) return html`<p class="empty">No pod is waiting for a node.</p>`;
     const hasPlaces = pods.some((pod) => pod.place);
-    return html`${problem && html`<p class="note" role="status">Places in the queue are not known: ${problem}.</p>`}
+    return html`${leader && problem && html`<p class="note" role="status">Places in the queue are not known: ${problem}.</p>`}
       <div class="scroll" tabindex="0" role="region" aria-label="Pending pods">
         <table id="pending">
           <thead>
