@@ -18,8 +18,8 @@ from mooring.explain.journal.journal_questions import (
 )
 from mooring.explain.questions import (
     QUESTIONS,
+    AnswerLimitError,
     TooManyQuestions,
-    UnansweredError,
     UnknownPodError,
 )
 from mooring.framework.decision import Decision
@@ -161,15 +161,15 @@ async def test_a_replay_that_takes_too_long_is_an_error_or_asked_now() -> None:
     world = JournaledWorld(limit=1)
     world.add_nodes(1)
     await world.try_pod("p")
-    world.failure = UnansweredError("not within 40 s")
-    with pytest.raises(UnansweredError):
+    world.failure = AnswerLimitError("not within 40 s")
+    with pytest.raises(AnswerLimitError):
         await world.explain(1)
     found = await world.explain()
     assert found.asked_now
     assert found.journal_problem == "not within 40 s"
     world.pods.delete("p", "default")
     await world.settle()
-    with pytest.raises(UnansweredError):
+    with pytest.raises(AnswerLimitError):
         await world.explain()
 
 

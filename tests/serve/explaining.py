@@ -11,7 +11,7 @@ from mooring.explain.examination import Examination
 from mooring.explain.explainer import QueuePage
 from mooring.explain.filter_verdicts import FilterVerdicts
 from mooring.explain.live_explanation import LiveExplanation
-from mooring.explain.questions import TooManyQuestions, UnansweredError, UnknownPodError
+from mooring.explain.questions import AnswerLimitError, TooManyQuestions, UnknownPodError
 from mooring.framework.decision import Decision
 from mooring.queue.queue_places import Whereabouts, place_of
 from mooring.serve.explanations import RecordPage
@@ -60,7 +60,7 @@ class FakeScheduler:
         if self.busy:
             raise TooManyQuestions(0.2)
         if not self.replays:
-            raise UnansweredError("not within 40 s")
+            raise AnswerLimitError("not within 40 s")
         if name == "odd":
             raise ObjectError("no profile serves it")
         if (namespace, name) != ("shop", "web"):

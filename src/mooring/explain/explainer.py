@@ -29,7 +29,7 @@ from mooring.explain.journal.journal_questions import (
 )
 from mooring.explain.live_examination import NOW, LiveExaminer
 from mooring.explain.live_explanation import LiveExplanation
-from mooring.explain.questions import QuestionLimit, UnansweredError, UnknownPodError
+from mooring.explain.questions import AnswerLimitError, QuestionLimit, UnknownPodError
 from mooring.queue.queue_places import QueuePlace, Whereabouts, place_of
 from mooring.scheduler.scheduler import Scheduler
 
@@ -76,7 +76,7 @@ class Explainer:
         """Explain an attempt of a pod; None is the last one, 0 asks the plugins now.
 
         An attempt whose details are gone is replayed from the journal, beside the scheduling loop.
-        Raise UnknownPodError, TooManyQuestions, UnansweredError, or ObjectError if no profile
+        Raise UnknownPodError, TooManyQuestions, AnswerLimitError, or ObjectError if no profile
         serves the pod.
         """
         answer = None
@@ -159,7 +159,7 @@ class Explainer:
     ) -> JournalAnswer | None:
         try:
             return await journal.explain(question)
-        except UnansweredError as error:
+        except AnswerLimitError as error:
             pod, _ = self._find(question.namespace, question.name, None)
             if question.attempt is not None or pod is None:
                 raise

@@ -24,7 +24,7 @@ class UnknownPodError(MooringError):
     """A question about a pod, or an attempt, that the scheduler does not know."""
 
 
-class UnansweredError(MooringError):
+class AnswerLimitError(MooringError):
     """A question whose answer takes longer, or needs more, than it may."""
 
 

@@ -17,7 +17,7 @@ import msgspec
 from mooring.errors import ObjectError
 from mooring.explain.explainer import LONGEST_PAGE, PAGE
 from mooring.explain.journal.journal_questions import REPLAY_SECONDS
-from mooring.explain.questions import TooManyQuestions, UnansweredError, UnknownPodError
+from mooring.explain.questions import AnswerLimitError, TooManyQuestions, UnknownPodError
 from mooring.explain.redaction import hide_nodes, hide_pods, mentioned_pods
 from mooring.serve.decision_stream import CONTENT_TYPE, DecisionStream
 from mooring.serve.explanations import ExplanationReader, Explanations
@@ -250,7 +250,7 @@ async def _in_time(question: Awaitable[T], seconds: float) -> T:
     except TimeoutError:
         late = f"the scheduling loop did not answer within {seconds:.0f} s"
         raise ExplainFailure(504, late) from None
-    except UnansweredError as error:
+    except AnswerLimitError as error:
         raise ExplainFailure(504, str(error)) from None
 
 

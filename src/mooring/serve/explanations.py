@@ -28,7 +28,7 @@ class Explanations(Protocol):
     async def explain_pod(self, namespace: str, name: str, attempt: int | None) -> LiveExplanation:
         """Return the explanation of a pod: of an attempt, or else of the last one.
 
-        Raise UnknownPodError, TooManyQuestions, UnansweredError, or ObjectError if no profile
+        Raise UnknownPodError, TooManyQuestions, AnswerLimitError, or ObjectError if no profile
         serves the pod.
         """
         ...

@@ -14,7 +14,7 @@ from mooring.explain.journal.journal_questions import (
     JournalAnswers,
     JournalQuestion,
 )
-from mooring.explain.questions import TooManyQuestions, UnansweredError
+from mooring.explain.questions import AnswerLimitError, TooManyQuestions
 
 QUESTION = JournalQuestion(namespace="default", name="web", attempt=1)
 ANSWER = JournalAnswer(problem="a plugin is gone")
@@ -62,7 +62,7 @@ async def test_a_replay_has_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(journal_questions, "REPLAY_SECONDS", 0.001)
     replayer = Replayer()
     answers = JournalAnswers("folder", replayer.flush, replayer)
-    with pytest.raises(UnansweredError, match=r"could not be replayed .* --journal DIR"):
+    with pytest.raises(AnswerLimitError, match=r"could not be replayed .* --journal DIR"):
         await answers.explain(QUESTION)
     replayer.may_answer.set()
     assert await answers.explain(QUESTION) is ANSWER

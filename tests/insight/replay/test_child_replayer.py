@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mooring.explain.journal.journal_questions import JournalQuestion
-from mooring.explain.questions import UnansweredError
+from mooring.explain.questions import AnswerLimitError
 from mooring.insight.replay.child_replayer import ChildReplayer
 from tests.insight.replay.recordings import journaled, schedule_some
 
@@ -48,13 +48,15 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 async def test_a_process_that_fails_is_an_error_with_its_last_line(module: Path) -> None:
     module.write_text("raise MemoryError('too many pods')")
-    with pytest.raises(UnansweredError, match=r"exit status 1: MemoryError: too many pods; replay"):
+    with pytest.raises(
+        AnswerLimitError, match=r"exit status 1: MemoryError: too many pods; replay"
+    ):
         await ChildReplayer("replaced").replay(module.parent, asked("web"))
 
 
 async def test_a_process_that_is_ended_is_an_error(module: Path) -> None:
     module.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGXCPU)")
-    with pytest.raises(UnansweredError, match=r"ended with signal \d+; replay"):
+    with pytest.raises(AnswerLimitError, match=r"ended with signal \d+; replay"):
         await ChildReplayer("replaced").replay(module.parent, asked("web"))
 
 

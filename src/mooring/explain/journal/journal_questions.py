@@ -16,7 +16,7 @@ import msgspec
 
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.examination import Examination
-from mooring.explain.questions import TooManyQuestions, UnansweredError
+from mooring.explain.questions import AnswerLimitError, TooManyQuestions
 
 #: Seconds that a replay has.
 REPLAY_SECONDS = 40.0
@@ -56,7 +56,7 @@ class AttemptReplayer(Protocol):
     async def replay(self, folder: Path, question: JournalQuestion) -> JournalAnswer | None:
         """Replay an attempt beside the scheduling loop; None if the journal does not hold it.
 
-        Raise UnansweredError if that takes too long, or more than it may use.
+        Raise AnswerLimitError if that takes too long, or more than it may use.
         """
         ...
 
@@ -79,7 +79,7 @@ class JournalAnswers:
     async def explain(self, question: JournalQuestion) -> JournalAnswer | None:
         """Replay an attempt; None if the journal does not hold it.
 
-        Raise TooManyQuestions while another attempt is being replayed, and UnansweredError if it
+        Raise TooManyQuestions while another attempt is being replayed, and AnswerLimitError if it
         takes too long.
         """
         if self._is_busy:
@@ -91,7 +91,7 @@ class JournalAnswers:
             async with asyncio.timeout(REPLAY_SECONDS):
                 return await self._replayer.replay(self._folder, question)
         except TimeoutError:
-            raise UnansweredError(
+            raise AnswerLimitError(
                 f"the attempt could not be replayed from the journal within {REPLAY_SECONDS:.0f} s:"
                 " replay it with `mooring explain POD --journal DIR --attempt N`, where the journal"
                 " is"

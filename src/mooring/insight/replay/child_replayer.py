@@ -13,7 +13,7 @@ import msgspec
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.data_reading import read_examination
 from mooring.explain.journal.journal_questions import JournalAnswer, JournalQuestion
-from mooring.explain.questions import UnansweredError
+from mooring.explain.questions import AnswerLimitError
 
 _MODULE = "mooring.insight.replay.answering_process"
 #: Libraries for numbers start a thread for each processor unless they are told otherwise.
@@ -67,7 +67,7 @@ class ChildReplayer:
                 process.kill()
                 await process.wait()
         if process.returncode:
-            raise UnansweredError(_failure(process.returncode or 0, errors))
+            raise AnswerLimitError(_failure(process.returncode or 0, errors))
         # In a thread: there may be thousands of nodes.
         return await asyncio.to_thread(_read, output)
 
