@@ -69,6 +69,9 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
     counts_leaving_victims: bool
     #: Whether a capacity that is rounded up to a step is written in the step's format.
     rounds_in_format_of_step: bool
+    #: Whether devices take resources of their node by `nodeAllocatableResourceMappings`. A claim
+    #: that takes some must then be used by a container, and by one pod of a node only.
+    older_node_allocatable: bool
     #: Whether metrics have the names, help and stability of `observe/metrics_1_36.py`.
     older_metrics: bool
     #: The gate that adds the GangScheduling plugin to the default profile.
@@ -103,6 +106,7 @@ V1_36 = Release(
     stops_at_exceeded_budget=False,
     counts_leaving_victims=False,
     rounds_in_format_of_step=False,
+    older_node_allocatable=True,
     older_metrics=True,
     gang_scheduling_gate="GangScheduling",
 )
@@ -129,6 +133,7 @@ V1_37 = Release(
     stops_at_exceeded_budget=True,
     counts_leaving_victims=True,
     rounds_in_format_of_step=True,
+    older_node_allocatable=False,
     older_metrics=False,
     gang_scheduling_gate="GenericWorkload",
 )

@@ -73,7 +73,6 @@ _ROW_SECONDS = 0.002
 _WITHOUT_EFFECT = (
     "DRADerivedAttributes",
     "DRADeviceCompatibilityGroups",
-    "DRANodeAllocatableResources",
 )
 #: Seconds that binding cycles in progress have to end when the scheduler stops.
 GRACE = 5.0

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from random import Random
 
-from tools.recorder.scenarios import devices, pods, storage
+from tools.recorder.scenarios import devices, node_allocatable, pods, storage
 from tools.recorder.scenarios.objects import Object
 
 #: The seed of the scenarios in tests/conformance/vectors.
@@ -28,6 +28,8 @@ GROUPS: dict[str, tuple[int, Callable[[Random], Object]]] = {
     "changes-missing-driver": (18, storage.missing_driver),
     "changes-device-capacity": (18, devices.device_capacity),
     "changes-device-taints": (15, devices.device_taints),
+    "changes-node-allocatable": (60, node_allocatable.single),
+    "sequence-node-allocatable": (15, node_allocatable.sequence),
 }
 
 

@@ -55,8 +55,10 @@ class ClaimReads:
         lists: bool,
         capacity: bool,
         rounding: Rounding = WHOLE,
+        amounts: bool = False,
     ) -> None:
         self._rounding = rounding
+        self._amounts = amounts
         self._columns = columns
         self._selectors = selectors
         self._lists = lists
@@ -72,6 +74,8 @@ class ClaimReads:
             self._epoch = columns.epoch
             self._results.clear()
         inputs: list[Coded] = [columns.natures]
+        if self._amounts:
+            inputs.append(columns.amounts)
         expressions: dict[str, None] = {}
         capacities: list[CapacityRequirements | None] = []
         for claim in claims:

@@ -90,9 +90,10 @@ class NodeDevices:
         partitions: bool,
         lists: bool,
         shares: bool,
+        amounts: bool = False,
     ) -> None:
         self.pools = SlicePools(slices, partitions=partitions)
-        self.columns = DeviceColumns(lists=lists)
+        self.columns = DeviceColumns(lists=lists, amounts=amounts)
         #: How each device is used, as a code.
         self.usage = ValueCodes(0)
         #: By slot; None for a slot that is not in use.
