@@ -260,7 +260,7 @@ func statusEntry(status *fwk.Status) any {
 
 func fullEntry(status *fwk.Status) obj {
 	reasons := append([]string{}, status.Reasons()...)
-	if status.Plugin() == "NodeResourcesFit" || status.Plugin() == dynamicresources.Name {
+	if status.Plugin() == "NodeResourcesFit" || !slices.ContainsFunc(reasons, isOther) {
 		sortResources(reasons)
 	}
 	return obj{"code": status.Code().String(), "plugin": status.Plugin(), "reasons": reasons}
@@ -269,6 +269,9 @@ func fullEntry(status *fwk.Status) obj {
 // ordered are the reasons about resources that come in a fixed order. Those of other resources
 // come in the order of a map.
 var ordered = []string{"Too many pods", "Insufficient cpu", "Insufficient memory", "Insufficient ephemeral-storage"}
+
+// isOther returns whether a reason is not about a resource. DynamicResources has such reasons too.
+func isOther(reason string) bool { return !strings.HasPrefix(reason, "Insufficient ") }
 
 func sortResources(reasons []string) {
 	slices.SortStableFunc(reasons, func(one, other string) int {

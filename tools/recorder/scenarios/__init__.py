@@ -28,7 +28,7 @@ GROUPS: dict[str, tuple[int, Callable[[Random], Object]]] = {
     "changes-missing-driver": (18, storage.missing_driver),
     "changes-device-capacity": (18, devices.device_capacity),
     "changes-device-taints": (15, devices.device_taints),
-    "changes-node-allocatable": (60, node_allocatable.single),
+    "changes-node-allocatable": (85, node_allocatable.single),
     "sequence-node-allocatable": (15, node_allocatable.sequence),
 }
 

@@ -167,12 +167,14 @@ def filler(draw: Random, number: int, on: str) -> Object:
 
 
 def whole_pod(draw: Random, made: Object) -> None:
-    """Give a pod requests or limits as a whole."""
-    resources: Object = {"requests": {"cpu": draw.choice(("1", "2500m", "6"))}}
-    if draw.random() < 0.5:
-        resources["limits"] = {"cpu": draw.choice(("3", "6", "8"))}
-        made["spec"]["containers"][0]["resources"]["limits"] = {"cpu": "2"}
-        resources["requests"]["cpu"] = draw.choice(("1", "2"))
+    """Give a pod requests, and mostly limits, as a whole."""
+    request, limit, own = draw.choice(
+        (("1", None, None), ("6", None, None), ("3", "5", "4"), ("6", "7", "6"))
+    )
+    resources: Object = {"requests": {"cpu": request}}
+    if limit is not None:
+        resources["limits"] = {"cpu": limit}
+        made["spec"]["containers"][0]["resources"]["limits"] = {"cpu": own}
     made["spec"]["resources"] = resources
 
 
@@ -204,7 +206,7 @@ def one_pod(draw: Random) -> Object:
         uses["second"] = (0,)
         claims.append(claim_of("second", kind))
     with_claims(made, **uses)
-    if draw.random() < 0.2:
+    if draw.random() < 0.25:
         whole_pod(draw, made)
     if draw.random() < 0.1:
         # Left over from an attempt that failed.
@@ -231,15 +233,21 @@ def shared_claim(draw: Random) -> Object:
         for device, name in zip(slices[0]["spec"]["devices"], (names[0], names[1]), strict=True):
             device["nodeName"] = name
         on = names[0]
+    elif place < 0.6:
+        # The claim may be used on all nodes, but only one of them has its device.
+        slices[0]["spec"] = {**slices[0]["spec"], "nodeName": None, "perDeviceNodeSelection": True}
+        for device, name in zip(slices[0]["spec"]["devices"], (names[0], names[1]), strict=True):
+            device["nodeName"] = name
+        on = names[0]
     user = with_claims(running("user", on, 1), shared=(0,))
     made = with_claims(pod("incoming"), shared=(0,))
     holder = draw.choice((user, user, made))
     claim = allocated(claim_of("shared", kind), on, "dev-0", holder)
-    if place < 0.2:
+    if place < 0.2 or 0.4 <= place < 0.6:
         del claim["status"]["allocation"]["nodeSelector"]
     if draw.random() < 0.2:
         del claim["status"]["reservedFor"]
-    if draw.random() < 0.15:
+    if draw.random() < 0.2 and "nodeSelector" in claim["status"]["allocation"]:
         # A device that is gone beside one that is there.
         gone = {"request": "r", "driver": DRIVER, "pool": on, "device": "gone"}
         claim["status"]["allocation"]["devices"]["results"].append(gone)
