@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,14 @@ import msgspec
 import pytest
 from urllib3.exceptions import InsecureRequestWarning
 
-from tests.reference.sides import Side
+from tests.reference.sides import Side, mooring, reference
 from tests.support.api import Api, ApiFailure, Object
 from tests.support.cluster import Cluster
 from tests.support.control_plane import ControlPlane
+from tests.support.fixtures import run_control_plane
 from tests.support.real_parts import locate
 from tests.support.waiting import eventually
+from tools.testenv.build import OLDEST, REFERENCE
 
 GATE = "DRANodeAllocatableResources"
 GATES = f"--feature-gates={GATE}=true"
@@ -26,16 +27,57 @@ STATUSES = "nodeAllocatableResourceClaimStatuses"
 DENIED = "denied"
 
 
-@pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """Yield an API server with the gate on."""
-    folder = tmp_path_factory.mktemp("node-allocatable")
-    plane = ControlPlane(folder, locate("ETCD"), locate("KUBE_APISERVER"), flags=(GATES,))
-    try:
-        plane.start()
-        yield plane
-    finally:
-        plane.stop()
+class Release(msgspec.Struct, frozen=True):
+    """A release of Kubernetes, in which devices say what they take in a way of its own."""
+
+    version: str
+    #: How Mooring is told to behave as the release.
+    flags: tuple[str, ...]
+    device: Object
+    share: Object
+    #: What the first pod's status says.
+    first: Object
+    #: What a second pod of the same claim is told.
+    sharing: str
+
+
+NEWEST = Release(
+    REFERENCE,
+    (),
+    {
+        "nodeAllocatableResources": {
+            "cpu": {"mapping": {"deviceMultiplier": "1.5"}},
+            "memory": {"overhead": {"perPod": "256Mi", "perContainer": "0.5Gi"}},
+        }
+    },
+    {
+        "nodeAllocatableResources": {
+            "cpu": {"mapping": {"capacityKey": "cores", "capacityMultiplier": "2"}}
+        }
+    },
+    {
+        "mapping": [{"name": "cpu", "quantity": "1500m"}],
+        "overhead": [{"name": "memory", "perPod": "256Mi", "perContainer": "512Mi"}],
+    },
+    "has a mapped device and cannot be shared across pods",
+)
+BEFORE = Release(
+    OLDEST,
+    ("--emulated-version=1.36",),
+    {
+        "nodeAllocatableResourceMappings": {
+            "cpu": {"allocationMultiplier": "1.5"},
+            "memory": {"allocationMultiplier": "0.5Gi"},
+        }
+    },
+    {
+        "nodeAllocatableResourceMappings": {
+            "cpu": {"capacityKey": "cores", "allocationMultiplier": "2"}
+        }
+    },
+    {"resources": {"cpu": "1500m", "memory": "512Mi"}},
+    "is already used by another pod",
+)
 
 
 def node(name: str, cpu: str) -> Object:
@@ -53,22 +95,17 @@ def resource(kind: str, name: str, **spec: Any) -> Object:
     }
 
 
-def device(name: str) -> Object:
-    memory = {"overhead": {"perPod": "256Mi", "perContainer": "0.5Gi"}}
-    cpu = {"mapping": {"deviceMultiplier": "1.5"}}
-    return {"name": name, "nodeAllocatableResources": {"cpu": cpu, "memory": memory}}
-
-
-def share() -> Object:
-    """Return a device of whose cores claims take some."""
-    mapping = {"capacityKey": "cores", "capacityMultiplier": "2"}
-    return {
+def devices(release: Release) -> list[Object]:
+    """Return three devices, and one of whose cores claims take some."""
+    whole = [{"name": f"d{i}", **release.device} for i in range(3)]
+    parts = {
         "name": "shared",
         "allowMultipleAllocations": True,
         "capacity": {"cores": {"value": "2"}},
         "attributes": {"parts": {"bool": True}},
-        "nodeAllocatableResources": {"cpu": {"mapping": mapping}},
+        **release.share,
     }
+    return [*whole, parts]
 
 
 def claim(name: str, *, parts: str = "") -> Object:
@@ -165,7 +202,9 @@ def place(made: Object) -> str:
     return ""
 
 
-def observe(side: Side, plane: ControlPlane, folder: Path) -> Outcome:
+def observe(
+    side: Side, plane: ControlPlane, folder: Path, release: Release, flags: tuple[str, ...]
+) -> Outcome:
     """Run a scheduler; return what became of the pods, one after another."""
     with warnings.catch_warnings(), Api(plane.access) as api:
         warnings.simplefilter("ignore", InsecureRequestWarning)
@@ -184,7 +223,7 @@ def observe(side: Side, plane: ControlPlane, folder: Path) -> Outcome:
                         driver=DRIVER,
                         nodeName=name,
                         pool={"name": name, "generation": 1, "resourceSliceCount": 1},
-                        devices=[*(device(f"d{i}") for i in range(3)), share()],
+                        devices=devices(release),
                     )
                     for name in ("big", "small")
                 ),
@@ -195,7 +234,7 @@ def observe(side: Side, plane: ControlPlane, folder: Path) -> Outcome:
             kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
             cluster.create({**kind, "metadata": {"name": "high"}, "value": 100})
             deny_binds(cluster)
-            running = side.start(plane, folder, [GATES, "--leader-elect=false"])
+            running = side.start(plane, folder, [GATES, "--leader-elect=false", *flags])
             places, statuses = {}, {}
             for made in (
                 pod("first", "c0"),
@@ -225,21 +264,17 @@ def observe(side: Side, plane: ControlPlane, folder: Path) -> Outcome:
             cluster.wipe()
 
 
-def test_pods_go_to_the_same_nodes_with_the_same_amounts(
-    plane: ControlPlane, sides: tuple[Side, Side], tmp_path: Path
-) -> None:
-    theirs, ours = (observe(side, plane, tmp_path) for side in sides)
+@pytest.mark.parametrize("release", [NEWEST, BEFORE], ids=["1.37", "1.36"])
+def test_pods_go_to_the_same_nodes_with_the_same_amounts(release: Release, tmp_path: Path) -> None:
+    theirs_is = reference(locate("KUBE_SCHEDULER", release.version))
+    with run_control_plane(tmp_path / "plane", release.version, flags=(GATES,)) as plane:
+        theirs = observe(theirs_is, plane, tmp_path, release, ())
+        ours = observe(mooring(), plane, tmp_path, release, release.flags)
     assert ours == theirs
     assert theirs.places["first"] == "big"
     assert theirs.statuses["first"] == [
-        {
-            "resourceClaimName": "c0",
-            "containers": ["one", "two"],
-            "mapping": [{"name": "cpu", "quantity": "1500m"}],
-            "overhead": [{"name": "memory", "perPod": "256Mi", "perContainer": "512Mi"}],
-        }
+        {"resourceClaimName": "c0", "containers": ["one", "two"], **release.first}
     ]
-    assert "cannot be shared across pods" in theirs.places["sharing"]
+    assert release.sharing in theirs.places["sharing"]
     assert "2 Insufficient cpu" in theirs.places["full"]
-    assert "preempting 1 victims" in theirs.places["above"]
     assert theirs.cleared is None
