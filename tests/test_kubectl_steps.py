@@ -15,8 +15,12 @@ import pytest
 from tests.support.real_parts import locate
 
 TESTS = Path(__file__).parent
-#: kube-apiserver does not serve pod groups by default.
-POD_GROUPS = TESTS / "kubectl_tables" / "pod_groups"
+MORE = TESTS / "kubectl_tables"
+#: Tables whose gates are off by default: the gate of `mooring up`, and a kube-apiserver with it.
+GATED = {
+    MORE / "pod_groups": ("GenericWorkload", "pod-group-kube-apiserver"),
+    MORE / "node_allocatable": ("DRANodeAllocatableResources", "node-allocatable-kube-apiserver"),
+}
 PARTS = ("KUBECTL", "KUBE_APISERVER", "ETCD")
 
 
@@ -24,17 +28,19 @@ PARTS = ("KUBECTL", "KUBE_APISERVER", "ETCD")
     "tables",
     [
         pytest.param(TESTS / "kubectl" / "tables", id="the suite's own steps"),
-        pytest.param(TESTS / "kubectl_tables", id="more steps"),
-        pytest.param(POD_GROUPS, id="steps about pod groups"),
+        pytest.param(MORE, id="more steps"),
+        pytest.param(MORE / "pod_groups", id="steps about pod groups"),
+        pytest.param(MORE / "node_allocatable", id="steps about what devices take of their node"),
     ],
 )
 def test_the_local_server_answers_as_the_real_one(tables: Path) -> None:
     parts = {name: str(locate(name)) for name in PARTS}
     gates = ""
-    if tables == POD_GROUPS:
-        gates = "--feature-gates=GenericWorkload=true"
+    if tables in GATED:
+        gate, program = GATED[tables]
+        gates = f"--feature-gates={gate}=true"
         parts["REAL_KUBE_APISERVER"] = parts["KUBE_APISERVER"]
-        parts["KUBE_APISERVER"] = str(TESTS / "support" / "pod-group-kube-apiserver")
+        parts["KUBE_APISERVER"] = str(TESTS / "support" / program)
     mooring = Path(sys.executable).with_name("mooring")
     candidate = f"{mooring} up --nodes=0 {gates} --port={{port}} --kubeconfig={{kubeconfig}}"
     done = subprocess.run(

@@ -10,6 +10,8 @@ from mooring.api import Pod, decode_as
 from mooring.api.pod_requests import (
     NON_ZERO_DEFAULTS,
     RequestOptions,
+    claim_amounts_of_container,
+    container_limits,
     pod_and_non_zero_requests,
     pod_non_zero_requests,
     pod_requests,
@@ -230,6 +232,77 @@ def test_one_sum_gives_both_kinds_of_requests(containers, init, pod_level, overh
     )
     expected = (pod_requests(made), pod_non_zero_requests(made))
     assert pod_and_non_zero_requests(made) == expected
+
+
+CLAIMED = {
+    "nodeAllocatableResourceClaimStatuses": [
+        {
+            "resourceClaimName": "a",
+            "containers": ["c", "d"],
+            "mapping": [{"name": "cpu", "quantity": "1500m"}, {"name": "hugepages-2Mi"}],
+            "overhead": [
+                {"name": "memory", "perPod": "1Mi", "perContainer": "2Mi"},
+                {"name": "cpu", "perPod": "1m"},
+            ],
+            "resources": {"cpu": "64"},
+        },
+        {
+            "resourceClaimName": "b",
+            "mapping": [{"name": "cpu", "quantity": "1"}],
+            "overhead": [{"name": "hugepages-2Mi", "perPod": "2Mi"}],
+        },
+    ]
+}
+USES_CLAIMS = RequestOptions(use_claim_status=True)
+
+
+def test_what_claims_take_of_the_node_is_requested():
+    made = pod([container("c", cpu="1"), container("d")], status=CLAIMED)
+    assert pod_requests(made) == {"cpu": 1000}
+    assert pod_requests(made, USES_CLAIMS) == {
+        "cpu": 3501,
+        "memory": 5 * MI,
+        "hugepages-2Mi": 2 * MI,
+    }
+    assert pod_non_zero_requests(made, USES_CLAIMS) == (3601, 5 * MI + 400 * MI)
+    assert pod_and_non_zero_requests(made, USES_CLAIMS) == (
+        pod_requests(made, USES_CLAIMS),
+        pod_non_zero_requests(made, USES_CLAIMS),
+    )
+
+
+def test_in_1_36_claims_have_one_amount():
+    made = pod([container("c", cpu="1")], status=CLAIMED)
+    options = RequestOptions(use_claim_status=True, by_container=True)
+    assert pod_requests(made, options) == {"cpu": 65_000}
+
+
+def test_a_resized_pod_keeps_what_its_claims_take():
+    status = {
+        **CLAIMED,
+        "containerStatuses": [resized(actuated={"cpu": "1"}, allocated={"cpu": "2"})],
+    }
+    made = pod([container("c", cpu="1")], status=status)
+    assert pod_requests(made, USES_CLAIMS)["cpu"] == 2000 + 2501
+
+
+def test_claims_raise_limits_that_are_set_and_those_of_huge_pages():
+    limits = {"name": "c", "resources": {"limits": {"cpu": "1"}}}
+    made = pod([limits], status=CLAIMED)
+    assert container_limits(made) == {"cpu": 10**9}
+    assert container_limits(made, use_claim_status=True) == {
+        "cpu": 3_501_000_000,
+        "hugepages-2Mi": 2 * MI * 10**9,
+    }
+
+
+def test_a_container_may_use_what_its_claims_take():
+    made = pod([container("c"), container("x")], status=CLAIMED)
+    assert claim_amounts_of_container(made, "c") == {
+        "cpu": 1_501_000_000,
+        "memory": 3 * MI * 10**9,
+    }
+    assert claim_amounts_of_container(made, "x") == {}
 
 
 def test_options_follow_the_feature_gates():

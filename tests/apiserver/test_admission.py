@@ -226,3 +226,49 @@ async def test_a_pod_group_is_protected() -> None:
     made = await server.ask("POST", path, {**group, "metadata": {"name": "i"}})
     assert "finalizers" not in made["metadata"]
     assert "priority" not in made["spec"]
+
+
+GATE = "DRANodeAllocatableResources"
+LABELLED = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "l", "operator": "Exists"}]}]}
+NO_FEATURE = f'node "no" does not support {GATE} feature'
+#: Where the device of a slice is, and why that is refused.
+PLACES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "a node that declares the feature": ({"nodeName": "yes"}, {}, ""),
+    "a node that does not": ({"nodeName": "no"}, {}, NO_FEATURE),
+    "no such node": ({"nodeName": "gone"}, {}, 'node "gone" not found for device "d"'),
+    "all nodes": ({"allNodes": True}, {}, NO_FEATURE),
+    "nodes that are selected": ({"nodeSelector": LABELLED}, {}, ""),
+    "the node of a device": ({"perDeviceNodeSelection": True}, {"nodeName": "no"}, NO_FEATURE),
+}
+
+
+@pytest.mark.parametrize(("place", "device", "why"), PLACES.values(), ids=PLACES)
+async def test_devices_take_resources_of_nodes_that_declare_the_feature(
+    place: dict[str, Any], device: dict[str, Any], why: str
+) -> None:
+    server = ApiServer(features=frozenset({GATE}))
+    declared = {"status": {"declaredFeatures": [GATE]}}
+    server.store.put(
+        "/nodes", "yes", {"metadata": {"name": "yes", "labels": {"l": ""}}, **declared}
+    )
+    _stored(server, "/nodes", "no", status={})
+    amounts = {"cpu": {"mapping": {"deviceMultiplier": "1"}}}
+    given = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "s"},
+        "spec": {
+            "driver": "d.io",
+            "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": "d", "nodeAllocatableResources": amounts, **device}],
+            **place,
+        },
+    }
+    answer = await server.ask("POST", "/apis/resource.k8s.io/v1/resourceslices", given)
+    expected = f'resourceslices.resource.k8s.io "s" is forbidden: {why}' if why else None
+    assert answer.get("message") == expected
+    # Devices that take nothing may be anywhere.
+    del given["spec"]["devices"][0]["nodeAllocatableResources"]
+    given["metadata"]["name"] = "t"
+    answer = await server.ask("POST", "/apis/resource.k8s.io/v1/resourceslices", given)
+    assert answer["metadata"].get("name") == "t"

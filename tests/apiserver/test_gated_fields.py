@@ -153,3 +153,52 @@ async def test_the_group_of_a_pod(
         for name in (*around, "spec"):
             made = made[name]
         assert made.get("schedulingGroup") == expected
+
+
+SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+TAKES = {"cpu": {"mapping": {"deviceMultiplier": "1"}}}
+ON = frozenset({"DRANodeAllocatableResources"})
+
+
+def _slice(*devices: dict[str, Any]) -> dict[str, Any]:
+    spec = {
+        "driver": "d.io",
+        "nodeName": "n",
+        "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": f"d{i}", **device} for i, device in enumerate(devices)],
+    }
+    kind = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice"}
+    return {**kind, "metadata": {"name": "s"}, "spec": spec}
+
+
+async def test_what_devices_take_of_their_node() -> None:
+    given = _slice({"nodeAllocatableResources": TAKES})
+    server = ApiServer()
+    made = await server.ask("POST", SLICES, given)
+    assert made["spec"]["devices"] == [{"name": "d0"}]
+    server = ApiServer(features=ON)
+    node = {"metadata": {"name": "n"}, "status": {"declaredFeatures": [*ON]}}
+    server.store.put("/nodes", "n", node)
+    made = await server.ask("POST", SLICES, given)
+    assert made["spec"]["devices"][0]["nodeAllocatableResources"] == TAKES
+    # A slice that has them keeps them, and may get more.
+    server.cluster.features = frozenset()
+    made["spec"]["devices"] += [{"name": "d1", "nodeAllocatableResources": TAKES}]
+    changed = await server.ask("PUT", f"{SLICES}/s", made)
+    assert changed["spec"]["devices"] == made["spec"]["devices"]
+
+
+async def test_what_claims_take_in_the_status_of_a_pod() -> None:
+    claims = [{"name": "g", "resourceClaimName": "c"}]
+    told = [{"resourceClaimName": "c"}]
+    patch = {"status": {"nodeAllocatableResourceClaimStatuses": told}}
+    merge = "application/merge-patch+json"
+    for features, expected in ((frozenset[str](), None), (ON, told)):
+        server = ApiServer(features=features)
+        await server.ask("POST", PODS, pod("p", resourceClaims=claims))
+        found = await server.ask("PATCH", f"{PODS}/p/status", patch, content_type=merge)
+        assert found["status"].get("nodeAllocatableResourceClaimStatuses") == expected
+    server.cluster.features = frozenset()
+    patch = {"metadata": {"labels": {"a": "b"}}}
+    found = await server.ask("PATCH", f"{PODS}/p/status", patch, content_type=merge)
+    assert found["status"]["nodeAllocatableResourceClaimStatuses"] == told

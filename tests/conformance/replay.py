@@ -6,6 +6,7 @@ import random
 from functools import cache
 from typing import Any
 
+from msgspec import json
 from msgspec.structs import replace
 
 from mooring.api import (
@@ -42,6 +43,7 @@ from mooring.framework.status import Status
 from mooring.observe.clock import VirtualClock
 from mooring.offline.driving import drive
 from mooring.offline.memory_scheduler import Attempt, MemoryScheduler
+from mooring.plugins.dynamic_resources.pod_resource_claims import assumed_status
 from mooring.registry import Registry, default_registry
 
 OBJECTS: dict[str, type[KubeObject]] = {
@@ -141,8 +143,9 @@ class Replay:
         if not pod.spec.node_name:
             self.scheduler.cluster.add(pod)
         attempt = drive(self.scheduler.decide(pod, examine=examine))
+        entry = self._as_recorded(attempt)
         self.scheduler.discard(attempt)
-        return as_recorded(attempt.decision)
+        return entry
 
     def sequence(self, recorded: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Place the pods in turn; only start times are taken from what was recorded."""
@@ -170,7 +173,7 @@ class Replay:
     def _try(self, pod: Pod, start_time: str | None) -> tuple[dict[str, Any], Attempt]:
         scheduler = self.scheduler
         attempt = drive(scheduler.decide(pod, examine=True))
-        entry = as_recorded(attempt.decision)
+        entry = self._as_recorded(attempt)
         if attempt.decision.outcome is not Outcome.SCHEDULED:
             if self.carries_out:
                 before = _nominations(scheduler)
@@ -185,11 +188,31 @@ class Replay:
             entry["reserve"] = status_entry(attempt.decision.errors[0])
             return entry, attempt
         assert attempt.assumed is not None
-        status = replace(pod.status, phase="Running", start_time=start_time, nominated_node_name="")
+        placed = attempt.assumed.pod.status
+        status = replace(placed, phase="Running", start_time=start_time, nominated_node_name="")
         scheduler.cluster.add(replace(attempt.assumed.pod, status=status))
         if start_time is not None:
             entry["startTime"] = start_time
         return entry, attempt
+
+    def _as_recorded(self, attempt: Attempt) -> dict[str, Any]:
+        """Put an attempt's decision into the form of `expected`."""
+        decision = attempt.decision
+        entry = as_recorded(decision)
+        taken = {}
+        for name in () if decision.feasible is None else decision.feasible.names:
+            status = assumed_status(attempt.state, bare(decision.pod), name)
+            if status.node_allocatable_resource_claim_statuses:
+                found = json.encode(status.node_allocatable_resource_claim_statuses)
+                taken[name] = json.decode(found)
+        if taken:
+            entry["nodeResources"] = taken
+        return entry
+
+
+def bare(pod: Pod) -> Pod:
+    """Return a pod whose status says nothing of what its claims take of a node."""
+    return replace(pod, status=replace(pod.status, node_allocatable_resource_claim_statuses=()))
 
 
 def _nominations(scheduler: MemoryScheduler) -> set[str]:

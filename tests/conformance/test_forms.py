@@ -15,7 +15,13 @@ from tests.conformance.test_vectors import differences
 
 SINGLE = [scenario for scenario in SCENARIOS if not scenario[1].startswith("sequence")]
 #: Where single nodes are asked about: dry runs, and pods nominated to nodes.
-DRY_RUNS = ("preemption", "preemption-choice", "nominated", "changes-preemption")
+DRY_RUNS = (
+    "preemption",
+    "preemption-choice",
+    "nominated",
+    "changes-preemption",
+    "changes-node-allocatable",
+)
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,17 @@ def test_a_report_leaves_what_is_known() -> None:
     assert report["allocatable"] == {"cpu": "2"}
 
 
+def test_a_report_declares_features_unless_the_node_does() -> None:
+    features = ("A", "B")
+    assert first_report(node(), "1.2.3.4", CAPACITY, WHEN, features)["declaredFeatures"] == [
+        "A",
+        "B",
+    ]
+    known = node({"declaredFeatures": ["C"]})
+    assert "declaredFeatures" not in first_report(known, "1.2.3.4", CAPACITY, WHEN, features)
+    assert "declaredFeatures" not in first_report(node(), "1.2.3.4", CAPACITY, WHEN)
+
+
 def test_conditions_that_a_user_set_stay_and_those_of_a_silent_kubelet_go() -> None:
     known = node(
         {

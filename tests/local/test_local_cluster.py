@@ -317,3 +317,39 @@ async def test_a_plugin_turns_its_custom_resources_on(tmp_path: Path) -> None:
     async with running(tmp_path) as reader:
         with pytest.raises(ApiError, match="404"):
             await reader.get(GROUPS)
+
+
+async def test_devices_take_resources_of_their_node(tmp_path: Path) -> None:
+    gate = "DRANodeAllocatableResources"
+    server = ServerSettings(kubeconfig=tmp_path / "kubeconfig", features=frozenset({gate}))
+    scheduler = make_plan(None, (), FeatureGates({gate: True}))
+    api, version = "/apis/resource.k8s.io/v1", {"apiVersion": "resource.k8s.io/v1"}
+    amounts = {"cpu": {"mapping": {"deviceMultiplier": "2"}}}
+    async with running(tmp_path, nodes=1, server=server, plan=scheduler) as cluster:
+        devices = {
+            "driver": "d.io",
+            "nodeName": "node-0",
+            "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": "d", "nodeAllocatableResources": amounts}],
+        }
+        exactly = {"deviceClassName": "c"}
+        claim = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
+        for path, kind, spec in (
+            ("deviceclasses", "DeviceClass", {}),
+            ("resourceslices", "ResourceSlice", devices),
+            ("namespaces/default/resourceclaims", "ResourceClaim", claim),
+        ):
+            made = {**version, "kind": kind, "metadata": {"name": "c"}, "spec": spec}
+            await cluster.post(f"{api}/{path}", made)
+        uses = {"requests": {"cpu": "1"}, "claims": [{"name": "g"}]}
+        containers = [{"name": "x", "image": "i", "resources": uses}]
+        claims = [{"name": "g", "resourceClaimName": "c"}]
+        await cluster.post(PODS, pod("p", containers=containers, resourceClaims=claims))
+        found = await cluster.until(f"{PODS}/p", lambda one: one["status"]["phase"] == "Running")
+        assert found["status"]["nodeAllocatableResourceClaimStatuses"] == [
+            {
+                "resourceClaimName": "c",
+                "containers": ["x"],
+                "mapping": [{"name": "cpu", "quantity": "2"}],
+            }
+        ]

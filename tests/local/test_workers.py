@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mooring.apiserver.api_server import ServerSettings
 from tests.apiserver.api_server import pod
 from tests.local.clusters import running
 
@@ -18,6 +19,15 @@ async def test_nodes_are_ready_when_the_cluster_is(tmp_path: Path) -> None:
             ready = {one["type"]: one["status"] for one in node["status"]["conditions"]}
             assert ready["Ready"] == "True"
             assert "taints" not in node["spec"]
+
+
+async def test_nodes_declare_the_features_of_gates_that_are_on(tmp_path: Path) -> None:
+    gate = "DRANodeAllocatableResources"
+    for features, expected in ((frozenset({gate, "Other"}), [gate]), (frozenset[str](), None)):
+        server = ServerSettings(kubeconfig=tmp_path / "kubeconfig", features=features)
+        async with running(tmp_path, nodes=2, server=server) as cluster:
+            for node in (await cluster.get(NODES))["items"]:
+                assert node["status"].get("declaredFeatures") == expected
 
 
 async def test_without_nodes_the_controllers_begin_with_the_first_fake_one(tmp_path: Path) -> None:

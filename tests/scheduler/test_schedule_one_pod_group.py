@@ -291,10 +291,3 @@ async def test_attempts_are_counted_by_result() -> None:
     profile = "default-scheduler"
     assert attempts["scheduled", profile].value == 1
     assert attempts["unschedulable", profile].value == 1
-
-
-async def test_gates_that_do_nothing_are_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    GroupWorld(gates={"DRAWorkloadResourceClaims": True, "DRANodeAllocatableResources": True})
-    assert [record.getMessage() for record in caplog.records] == [
-        "The feature gate DRANodeAllocatableResources is on, but has no effect: not implemented"
-    ]

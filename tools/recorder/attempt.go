@@ -8,9 +8,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 )
 
 // What kube-scheduler sends as the note of an event at most, and how it ends where it was cut.
@@ -73,6 +76,7 @@ func (a *attempt) decide() string {
 		return "error"
 	}
 	a.entry["feasible"] = names(a.feasible)
+	a.noteNodeResources()
 	if len(a.feasible) == 0 {
 		fit := &framework.FitError{Pod: a.pod, NumAllNodes: len(a.nodes), Diagnosis: a.diagnosis}
 		if a.framework.HasPostFilterPlugins() {
@@ -139,6 +143,29 @@ func (a *attempt) filter() error {
 		}
 	}
 	return failure
+}
+
+// takesNodeResources returns whether devices may take cpu, memory and the like of their node.
+func takesNodeResources() bool {
+	return utilfeature.DefaultFeatureGate.Enabled(features.DRANodeAllocatableResources)
+}
+
+// nodeResources returns what the pod's claims take of a node's resources.
+func (a *attempt) nodeResources(node string) []v1.NodeAllocatableResourceClaimStatus {
+	return dynamicresources.ExtractPodNodeAllocatableResourceClaimStatus(a.e.logger, a.state, node)
+}
+
+// noteNodeResources records what the pod's claims would take of the resources of each feasible node.
+func (a *attempt) noteNodeResources() {
+	entries := obj{}
+	for _, node := range a.feasible {
+		if found := a.nodeResources(node.Node().Name); takesNodeResources() && len(found) > 0 {
+			entries[node.Node().Name] = found
+		}
+	}
+	if len(entries) > 0 {
+		a.entry["nodeResources"] = entries
+	}
 }
 
 // score ranks the feasible nodes; the scheduler does not score a node that is the only one.
@@ -233,15 +260,18 @@ func statusEntry(status *fwk.Status) any {
 
 func fullEntry(status *fwk.Status) obj {
 	reasons := append([]string{}, status.Reasons()...)
-	if status.Plugin() == "NodeResourcesFit" {
+	if status.Plugin() == "NodeResourcesFit" || !slices.ContainsFunc(reasons, isOther) {
 		sortResources(reasons)
 	}
 	return obj{"code": status.Code().String(), "plugin": status.Plugin(), "reasons": reasons}
 }
 
-// ordered are the reasons of NodeResourcesFit that come in a fixed order. Those of other resources
+// ordered are the reasons about resources that come in a fixed order. Those of other resources
 // come in the order of a map.
 var ordered = []string{"Too many pods", "Insufficient cpu", "Insufficient memory", "Insufficient ephemeral-storage"}
+
+// isOther returns whether a reason is not about a resource. DynamicResources has such reasons too.
+func isOther(reason string) bool { return !strings.HasPrefix(reason, "Insufficient ") }
 
 func sortResources(reasons []string) {
 	slices.SortStableFunc(reasons, func(one, other string) int {

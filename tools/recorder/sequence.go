@@ -62,6 +62,9 @@ func (e *environment) place(a *attempt, started time.Time) {
 	pod.Status.Phase = v1.PodRunning
 	pod.Status.StartTime = &metav1.Time{Time: started}
 	pod.Status.NominatedNodeName = ""
+	if takesNodeResources() {
+		pod.Status.NodeAllocatableResourceClaimStatuses = a.nodeResources(a.chosen)
+	}
 	if err := e.scheduler.Cache.AssumePod(e.logger, pod); err != nil {
 		panic(err)
 	}

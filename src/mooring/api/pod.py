@@ -11,7 +11,7 @@ from mooring.api.containers import (
     ResourceRequirements,
 )
 from mooring.api.meta import Condition, LocalObjectReference, TypedObject
-from mooring.api.quantity import ResourceList
+from mooring.api.quantity import QuantityText, ResourceList
 from mooring.api.scheduling import (
     Affinity,
     PodResourceClaim,
@@ -102,11 +102,30 @@ class PodExtendedResourceClaimStatus(Wire, frozen=True, kw_only=True):
     resource_claim_name: str = ""
 
 
+class NodeAllocatableMappedResources(Wire, frozen=True, kw_only=True):
+    """How much of a node's resource the devices of a claim are."""
+
+    name: str = ""
+    quantity: QuantityText | None = None
+
+
+class NodeAllocatableOverheadResources(Wire, frozen=True, kw_only=True):
+    """What a pod needs of a node's resource to use the devices of a claim."""
+
+    name: str = ""
+    per_pod: QuantityText | None = None
+    per_container: QuantityText | None = None
+
+
 class NodeAllocatableResourceClaimStatus(Wire, frozen=True, kw_only=True):
     """The node resources that a claim takes."""
 
     resource_claim_name: str = ""
+    #: The containers of the pod that use the claim.
     containers: tuple[str, ...] = ()
+    mapping: tuple[NodeAllocatableMappedResources, ...] = ()
+    overhead: tuple[NodeAllocatableOverheadResources, ...] = ()
+    #: In 1.36, instead of `mapping` and `overhead`.
     resources: ResourceList = {}
 
 

@@ -47,9 +47,10 @@ class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
     in_place_pod_level_resources: bool = True
     skip_pod_level_resources: bool = False
     exclude_overhead: bool = False
+    #: Whether the resources count that claims take of the node (DRANodeAllocatableResources).
     use_claim_status: bool = False
     #: Whether the most that a pod holds during a resize is found container by container, as in
-    #: 1.36, and not for the sum of its containers.
+    #: 1.36, and not for the sum of its containers. The status of claims is then that of 1.36 too.
     by_container: bool = False
     #: Requests for containers that have none, in the units of the result.
     non_missing: dict[str, int] = {}
@@ -199,9 +200,18 @@ def _aggregate(pod: Pod, amounts: Callable[[Container, bool], _Nanos]) -> _Nanos
     return total
 
 
-def container_limits(pod: Pod) -> _Nanos:
-    """Return the sum of the containers' limits in the spec, in billionths."""
-    return _aggregate(pod, lambda container, _: _nanos(container.resources.limits))
+def container_limits(pod: Pod, *, use_claim_status: bool = False) -> _Nanos:
+    """Return the sum of the containers' limits in the spec, in billionths.
+
+    With `use_claim_status`, what the pod's claims take of the node is added to the limits that
+    there are, and to huge pages.
+    """
+    total = _aggregate(pod, lambda container, _: _nanos(container.resources.limits))
+    if use_claim_status:
+        for name, amount in _claim_amounts(pod).items():
+            if name in total or name.startswith(HUGE_PAGES_PREFIX):
+                total[name] = total.get(name, 0) + amount
+    return total
 
 
 def container_requests(
@@ -286,9 +296,42 @@ def _or_missing(
 
 
 def _add_claims(total: _Nanos, pod: Pod, options: RequestOptions) -> None:
-    if options.use_claim_status:
+    if not options.use_claim_status:
+        return
+    if options.by_container:
         for claim in pod.status.node_allocatable_resource_claim_statuses:
             _add(total, _nanos(claim.resources))
+    else:
+        _add(total, _claim_amounts(pod))
+
+
+def _claim_amounts(pod: Pod) -> _Nanos:
+    """Return what the pod's claims take of its node."""
+    total: _Nanos = {}
+    for claim in pod.status.node_allocatable_resource_claim_statuses:
+        for mapped in claim.mapping:
+            if mapped.quantity is not None:
+                _add(total, {mapped.name: parse_nanos(mapped.quantity)})
+        for overhead in claim.overhead:
+            amount = parse_nanos(overhead.per_pod or 0)
+            amount += len(claim.containers) * parse_nanos(overhead.per_container or 0)
+            _add(total, {overhead.name: amount})
+    return total
+
+
+def claim_amounts_of_container(pod: Pod, name: str) -> dict[str, int]:
+    """Return what the claims that a container uses take of its node, in billionths."""
+    total: _Nanos = {}
+    for claim in pod.status.node_allocatable_resource_claim_statuses:
+        if name not in claim.containers:
+            continue
+        for mapped in claim.mapping:
+            if mapped.quantity is not None:
+                _add(total, {mapped.name: parse_nanos(mapped.quantity)})
+        for overhead in claim.overhead:
+            amount = parse_nanos(overhead.per_pod or 0) + parse_nanos(overhead.per_container or 0)
+            _add(total, {overhead.name: amount})
+    return total
 
 
 def _pod_level_requests(pod: Pod, options: RequestOptions) -> _Nanos:

@@ -95,6 +95,35 @@ class DeviceTaint(Wire, frozen=True, kw_only=True):
     time_added: str | None = None
 
 
+class NodeAllocatableMapping(Wire, frozen=True, kw_only=True):
+    """How much of a node's resource a device is: an amount per device, or per unit of capacity."""
+
+    capacity_key: str | None = None
+    capacity_multiplier: QuantityText | None = None
+    device_multiplier: QuantityText | None = None
+
+
+class NodeAllocatableOverhead(Wire, frozen=True, kw_only=True):
+    """What a pod needs of a node's resource to use a device."""
+
+    per_pod: QuantityText | None = None
+    per_container: QuantityText | None = None
+
+
+class NodeAllocatableResource(Wire, frozen=True, kw_only=True):
+    """What the allocation of a device takes of a resource of its node, such as cpu."""
+
+    mapping: NodeAllocatableMapping | None = None
+    overhead: NodeAllocatableOverhead | None = None
+
+
+class NodeAllocatableResourceMapping(Wire, frozen=True, kw_only=True):
+    """The same as Kubernetes 1.36 has it: without overhead."""
+
+    capacity_key: str | None = None
+    allocation_multiplier: QuantityText | None = None
+
+
 class Device(Wire, frozen=True, kw_only=True):
     """One device of a slice."""
 
@@ -110,7 +139,9 @@ class Device(Wire, frozen=True, kw_only=True):
     binding_conditions: tuple[str, ...] = ()
     binding_failure_conditions: tuple[str, ...] = ()
     allow_multiple_allocations: bool | None = None
-    node_allocatable_resource_mappings: dict[str, Any] = {}
+    #: By name of a node's resource; `node_allocatable_resource_mappings` in 1.36.
+    node_allocatable_resources: dict[str, NodeAllocatableResource] = {}
+    node_allocatable_resource_mappings: dict[str, NodeAllocatableResourceMapping] = {}
 
 
 class ResourcePool(Wire, frozen=True, kw_only=True):

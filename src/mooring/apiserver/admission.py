@@ -6,13 +6,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import convert
+
+from mooring.api import Node, NodeSelector, NodeTerms, decode_as
 from mooring.api.scheduling import GROUP_FINALIZER
 from mooring.apiserver import limits, priorities, quota, refusals
 from mooring.apiserver.auth import escalation
-from mooring.apiserver.gated_fields import COMPOSITE_POD_GROUPS, POD_GROUPS
+from mooring.apiserver.gated_fields import (
+    COMPOSITE_POD_GROUPS,
+    NODE_ALLOCATABLE,
+    POD_GROUPS,
+    RESOURCE_SLICES,
+)
 from mooring.apiserver.http import RequestUser
 from mooring.apiserver.priorities import PRIORITY_CLASSES
 from mooring.apiserver.refusals import Refusal
+from mooring.apiserver.resource_store import Stored
 from mooring.apiserver.server_state import ServerState
 from mooring.apiserver.write import Write
 
@@ -77,6 +86,8 @@ def validate(write: Write, obj: Object, old: Object | None = None) -> list[quota
         limits.check_pod(write.cluster, obj)
     elif store == "/persistentvolumeclaims":
         limits.check_claim(write.cluster, obj)
+    elif store == RESOURCE_SLICES and NODE_ALLOCATABLE in write.cluster.features:
+        _check_declared(write.cluster, obj)
     return quota.check(write.cluster, write.served, obj, old)
 
 
@@ -85,6 +96,45 @@ def _check_node(cluster: ServerState, pod: Object) -> None:
     name = pod["spec"].get("nodeName")
     if name and cluster.lookup("/nodes", "", name) is None:
         raise _forbidden(pod, f'node "{name}" not found')
+
+
+def _check_declared(cluster: ServerState, resource_slice: Object) -> None:
+    """Refuse devices that take resources of a node that does not declare the feature."""
+    # kube-apiserver: plugin/pkg/admission/nodedeclaredfeatures/admission.go
+    spec = resource_slice["spec"]
+    for device in spec.get("devices") or ():
+        if not device.get("nodeAllocatableResources"):
+            continue
+        place = device if spec.get("perDeviceNodeSelection") else spec
+        if name := place.get("nodeName"):
+            found = cluster.lookup("/nodes", "", name)
+            if found is None:
+                why = f'node "{name}" not found for device "{device["name"]}"'
+                raise _slice_forbidden(resource_slice, why)
+            reached = [found]
+        else:
+            reached = [
+                stored.object for stored in cluster.store.items("/nodes") if _is_at(stored, place)
+            ]
+        for node in reached:
+            if NODE_ALLOCATABLE not in (node["status"].get("declaredFeatures") or ()):
+                why = (
+                    f'node "{node["metadata"]["name"]}" does not support {NODE_ALLOCATABLE} feature'
+                )
+                raise _slice_forbidden(resource_slice, why)
+
+
+def _is_at(stored: Stored, place: Object) -> bool:
+    """Return whether a node reaches a slice or a device."""
+    selector = place.get("nodeSelector")
+    if selector is None:
+        return bool(place.get("allNodes"))
+    return NodeTerms.parse(convert(selector, NodeSelector)).matches(decode_as(stored.object, Node))
+
+
+def _slice_forbidden(resource_slice: Object, why: str) -> Refusal:
+    name = resource_slice["metadata"].get("name") or ""
+    return refusals.forbidden("resourceslices", "resource.k8s.io", name, why)
 
 
 def forbid_delete(resource: str, name: str) -> Refusal | None:

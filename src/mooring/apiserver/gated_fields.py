@@ -1,7 +1,7 @@
 """Fields whose feature gates may be off: they are dropped, unless the stored object has them."""
 
-# kube-apiserver: pkg/registry/scheduling/*/strategy.go, pkg/api/pod/util.go (dropDisabled…),
-# pkg/apis/scheduling/{v1beta1,v1alpha3}/defaults.go
+# kube-apiserver: pkg/registry/{scheduling,resource}/*/strategy.go, pkg/api/pod/util.go
+# (dropDisabled…), pkg/apis/scheduling/{v1beta1,v1alpha3}/defaults.go
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ Object = dict[str, Any]
 POD_GROUPS = "scheduling.k8s.io/podgroups"
 COMPOSITE_POD_GROUPS = "scheduling.k8s.io/compositepodgroups"
 WORKLOADS = "scheduling.k8s.io/workloads"
+RESOURCE_SLICES = "resource.k8s.io/resourceslices"
+#: The gate of what devices take of their node.
+NODE_ALLOCATABLE = "DRANodeAllocatableResources"
 
 _GATES = {
     POD_GROUPS: {
@@ -79,12 +82,25 @@ def drop_gated_fields(cluster: ServerState, store: str, obj: Object, old: Object
         before = _at(old, ("spec",))
         _drop(features, {"compositePodGroupTemplates": COMPOSITE}, obj["spec"], before)
         _drop_templates(features, obj["spec"], before)
+    elif store == RESOURCE_SLICES and NODE_ALLOCATABLE not in features:
+        _drop_amounts(_at(obj, ("spec",)), _at(old, ("spec",)))
+
+
+def _drop_amounts(new: Object, old: Object) -> None:
+    """Drop what devices take of their node, unless a device of the stored slice takes some."""
+    name = "nodeAllocatableResources"
+    if not any(device.get(name) for device in old.get("devices") or ()):
+        for device in new.get("devices") or ():
+            device.pop(name, None)
 
 
 def drop_gated_status(cluster: ServerState, store: str, obj: Object, old: Object) -> None:
     """Drop the fields of a status whose gates are off."""
     if store == POD_GROUPS and not old["spec"].get("resourceClaims"):
         _drop(cluster.features, {"resourceClaimStatuses": CLAIMS}, obj["status"], {})
+    elif store == "/pods":
+        gates = {"nodeAllocatableResourceClaimStatuses": NODE_ALLOCATABLE}
+        _drop(cluster.features, gates, _at(obj, ("status",)), _at(old, ("status",)))
 
 
 def _at(obj: Object | None, path: Iterable[str]) -> Object:

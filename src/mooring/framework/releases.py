@@ -71,6 +71,9 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
     rounds_in_format_of_step: bool
     #: Whether devices are allocated as in 1.36. `AllocatorFeatures.older` says what differs.
     older_allocator: bool
+    #: Whether devices take resources of their node by `nodeAllocatableResourceMappings`. A claim
+    #: that takes some must then be used by a container, and by one pod of a node only.
+    older_node_allocatable: bool
     #: Whether metrics have the names, help and stability of `observe/metrics_1_36.py`.
     older_metrics: bool
     #: The gate that adds the GangScheduling plugin to the default profile.
@@ -106,6 +109,7 @@ V1_36 = Release(
     counts_leaving_victims=False,
     rounds_in_format_of_step=False,
     older_allocator=True,
+    older_node_allocatable=True,
     older_metrics=True,
     gang_scheduling_gate="GangScheduling",
 )
@@ -133,6 +137,7 @@ V1_37 = Release(
     counts_leaving_victims=True,
     rounds_in_format_of_step=True,
     older_allocator=False,
+    older_node_allocatable=False,
     older_metrics=False,
     gang_scheduling_gate="GenericWorkload",
 )

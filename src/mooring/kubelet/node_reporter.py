@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address
 from typing import Any
 
@@ -34,9 +34,12 @@ class NodeReporter(Controller):
     name = "kubelet"
     workers = 8
 
-    def __init__(self, context: ControllerContext, capacity: dict[str, str]) -> None:
+    def __init__(
+        self, context: ControllerContext, capacity: dict[str, str], declares: Sequence[str] = ()
+    ) -> None:
         super().__init__(context)
         self._capacity = capacity
+        self._declares = declares
         self._renewed: dict[str, float] = {}
         self._addresses: dict[str, str] = {}
         #: Includes the addresses of nodes that are not fake.
@@ -82,7 +85,8 @@ class NodeReporter(Controller):
     def first_report(self, node: Node) -> Object:
         """Return the fields that the status of a starting node lacks."""
         when = self.context.timestamp()
-        return node_status.first_report(node, self._address(node), self._capacity, when)
+        address = self._address(node)
+        return node_status.first_report(node, address, self._capacity, when, self._declares)
 
     def take(self, addresses: Iterable[str]) -> None:
         """Give none of these addresses to a new node."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mooring.api import Node
@@ -68,8 +69,13 @@ def manifest(name: str, capacity: dict[str, str]) -> Object:
     }
 
 
-def first_report(node: Node, address: str, capacity: dict[str, str], when: str) -> Object:
-    """Return the status fields that a node lacks when its kubelet starts."""
+def first_report(
+    node: Node, address: str, capacity: dict[str, str], when: str, declares: Sequence[str] = ()
+) -> Object:
+    """Return the status fields that a node lacks when its kubelet starts.
+
+    `declares` are the features that depend on the kubelet.
+    """
     known = node.status
     status: Object = {"conditions": conditions(node, when)}
     if not known.capacity:
@@ -93,6 +99,8 @@ def first_report(node: Node, address: str, capacity: dict[str, str], when: str) 
         }
     if not known.daemon_endpoints:
         status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": 10250}}
+    if declares and not known.declared_features:
+        status["declaredFeatures"] = list(declares)
     return status
 
 

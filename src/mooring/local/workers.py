@@ -28,6 +28,9 @@ from mooring.observe.logs import log_error
 log = logging.getLogger(__name__)
 
 _NODES = "/nodes"
+#: Features that a kubelet declares if their gate is on.
+# kubernetes: component-helpers/nodedeclaredfeatures/features
+_DECLARED = ("DRANodeAllocatableResources",)
 _WHILE_NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 #: Seconds between two checks whether the nodes are ready, and the timeout of that wait.
 _LOOK = 0.01
@@ -93,6 +96,7 @@ class Workers:
             containers=containers,
             copy_node=self._copy_node,
             progress=self._progress,
+            declares=[one for one in _DECLARED if one in self._server.cluster.features],
         )
         self._server.api.log_source = nodes.log_source
         # Before the informers start, which then list all nodes at once.

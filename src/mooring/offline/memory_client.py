@@ -14,7 +14,11 @@ from mooring.errors import ApiError
 T = TypeVar("T")
 
 #: Lists that a strategic merge patch merges by a key of their items.
-_MERGE_KEYS = {"conditions": "type", "reservedFor": "uid"}
+_MERGE_KEYS = {
+    "conditions": "type",
+    "reservedFor": "uid",
+    "nodeAllocatableResourceClaimStatuses": "resourceClaimName",
+}
 #: Lists of texts that a strategic merge patch adds to.
 _SETS = frozenset({"finalizers"})
 _TAKE_OUT = "$deleteFromPrimitiveList/"
@@ -197,7 +201,9 @@ def merge(old: Any, patch: Any, key: str = "") -> Any:
     if merge_key and isinstance(patch, list):
         items = {item[merge_key]: item for item in old or ()}
         for item in patch:
-            if item.get("$patch") == "delete":
+            if item.get("$patch") == "replace":
+                items.clear()
+            elif item.get("$patch") == "delete":
                 items.pop(item[merge_key], None)
             else:
                 items[item[merge_key]] = merge(items.get(item[merge_key]), item)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from mooring.api import Condition, Pod
 from mooring.api.pod_requests import is_resize_deferred
@@ -41,6 +42,7 @@ from mooring.framework.status import Status
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, vlog
 from mooring.observe.metrics import Metrics
+from mooring.plugins.dynamic_resources.pod_resource_claims import assumed_status
 from mooring.queue import event_types
 from mooring.queue.nominator import PodNominator
 from mooring.queue.pod_group_queue import GroupOutcome
@@ -274,20 +276,23 @@ class SchedulingAttempts:
         After a failure the caller must call `give_back`.
         """
         info, state, profile = attempt.info, attempt.state, attempt.profile
-        node_name = decision.node_name
-        pod = self._cache.assume_pod(info.pod, node_name)
+        pod, node_name = info.pod, decision.node_name
+        status = assumed_status(state, pod, node_name)
+        if status is not pod.status:
+            pod = replace(pod, status=status)
+        pod = self._cache.assume_pod(pod, node_name)
         self._nominator.delete(info.uid)
         feasible = 0 if decision.feasible is None else len(decision.feasible)
         evaluated = decision.evaluated_nodes
         attempt.assumed = AssumedPod(pod, node_name, state, profile, None, evaluated, feasible)
         try:
-            status = run_reserve(profile, state, pod, node_name)
+            refusal = run_reserve(profile, state, pod, node_name)
         except Exception as error:
             # The plugin returned something unusable; the pod loses its node as after a refusal.
-            status = Status.error(error_text(error))
-        if status is None and self.taps is not None:
+            refusal = Status.error(error_text(error))
+        if refusal is None and self.taps is not None:
             self.taps.reserved(attempt)
-        return status
+        return refusal
 
     def permit(self, attempt: SchedulingAttempt) -> Failure | None:
         """Run Permit, which may start a wait; return why the attempt failed, or None."""

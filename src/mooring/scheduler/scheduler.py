@@ -69,8 +69,6 @@ _SAMPLE_EVERY = 100 // PLUGIN_METRICS_SAMPLE_PERCENT
 #: The loop yields to watches and binding cycles after this many pods, or after these seconds.
 _ROW = 8
 _ROW_SECONDS = 0.002
-#: Gates that kube-scheduler reads, and that are accepted and do nothing here.
-_WITHOUT_EFFECT = ("DRANodeAllocatableResources",)
 #: Seconds that binding cycles in progress have to end when the scheduler stops.
 GRACE = 5.0
 #: The status of a pod whose binding task was cancelled: by the scheduler when it stops, which then
@@ -203,9 +201,6 @@ class Scheduler:
             taps=self._taps,
             resizes=features.enabled("InPlacePodVerticalScalingSchedulerPreemption"),
         )
-        for gate in _WITHOUT_EFFECT:
-            if features.enabled(gate):
-                log.warning("The feature gate %s is on, but has no effect: not implemented", gate)
         self._group_attempts: PodGroupAttempts | None = None
         if self.pod_groups is not None:
             self._group_attempts = PodGroupAttempts(

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
 from mooring.api import Pod, ResourceClaim
 from mooring.api.resource import CLAIM_FINALIZER
 from mooring.config.load import load_config_data
+from mooring.errors import ApiError
 from mooring.framework.decision import Outcome
 from mooring.framework.features import FeatureGates
+from mooring.framework.releases import parse_versions
 from mooring.offline.driving import drive
 from mooring.registry import default_registry
 from tests.plugins.dynamic_resources.devices import (
@@ -124,6 +127,96 @@ def test_a_claim_that_others_use_stays_where_it_is() -> None:
     only_a = pod("pod", "c", nodeSelector={"kubernetes.io/hostname": "a"})
     assert "deallocation" not in devices.try_pod(only_a)
     assert users(devices.claim()) == ["other"]
+
+
+# What devices take of their node.
+
+AMOUNTS = {"nodeAllocatableResources": {"cpu": {"mapping": {"deviceMultiplier": "2"}}}}
+OLDER = {"nodeAllocatableResourceMappings": {"cpu": {"allocationMultiplier": "2"}}}
+
+
+def _taking(version: str = "1.37", **options: Any) -> Devices:
+    """Return a cluster with a device that takes cpu of its node."""
+    gates = FeatureGates({"DRANodeAllocatableResources": True}, parse_versions([version]))
+    fields = AMOUNTS if version == "1.37" else OLDER
+    return Devices(claim(), device_slice("b", "d0", **fields), features=gates, **options)
+
+
+def _using(name: str = "pod") -> Pod:
+    resources = {"requests": {"cpu": "1"}, "claims": [{"name": "g0"}]}
+    return pod(name, "c", containers=[{"name": "x", "resources": resources}])
+
+
+def _told(devices: Devices, name: str = "pod") -> Any:
+    found = devices.scheduler.cluster.pods.get(name, "default")
+    assert found is not None
+    return msgspec.to_builtins(found.status.node_allocatable_resource_claim_statuses)
+
+
+def test_what_claims_take_is_in_the_status_and_counts_on_the_node() -> None:
+    devices = _taking()
+    assert devices.try_pod(_using()) == "b"
+    (told,) = _told(devices)
+    assert told == {
+        "resourceClaimName": "c",
+        "containers": ("x",),
+        "mapping": ({"name": "cpu", "quantity": "2"},),
+    }
+    info = devices.scheduler.cluster.cache.nodes.find("b")
+    assert info is not None and info.requested["cpu"] == 3000
+
+
+def test_in_1_36_the_status_has_one_amount() -> None:
+    devices = _taking("1.36")
+    assert devices.try_pod(_using()) == "b"
+    (told,) = _told(devices)
+    assert told["resources"] == {"cpu": "2"}
+    info = devices.scheduler.cluster.cache.nodes.find("b")
+    assert info is not None and info.requested["cpu"] == 3000
+
+
+@pytest.mark.parametrize("version", ["1.37", "1.36"])
+def test_a_pod_that_loses_its_node_takes_nothing(version: str) -> None:
+    devices = _taking(version)
+    attempt = _reserved(devices, _using())
+
+    async def refuse(*_: Any) -> None:
+        raise ApiError(500, "no bind today")
+
+    devices.scheduler.client.bind = refuse  # type: ignore[method-assign]
+    drive(devices.scheduler.permit_and_bind(attempt))
+    assert "no bind today" in attempt.decision.message
+    assert _told(devices) == ()
+    info = devices.scheduler.cluster.cache.nodes.find("b")
+    assert info is not None and not info.requested
+
+
+def test_a_status_that_cannot_be_written_sends_the_pod_back() -> None:
+    devices = _taking()
+    attempt = _reserved(devices, _using())
+    client = devices.scheduler.client
+    patch = client.patch
+
+    async def refuse(kind: Any, *more: Any, **options: Any) -> Any:
+        if kind is Pod:
+            raise ApiError(403, "not yours")
+        return await patch(kind, *more, **options)
+
+    client.patch = refuse  # type: ignore[method-assign]
+    drive(devices.scheduler.permit_and_bind(attempt))
+    text = "updating pod default/pod NodeAllocatableResourceClaimStatuses: not yours"
+    assert text in attempt.decision.message
+
+
+def test_the_assumed_pod_must_have_what_is_written() -> None:
+    devices = _taking()
+    attempt = _reserved(devices, _using())
+    assert attempt.assumed is not None
+    state = attempt.state.read("DynamicResources")
+    state.taken["b"] = (replace(state.taken["b"][0], containers=()),)
+    drive(devices.scheduler.permit_and_bind(attempt))
+    text = "assumed pod status does not match calculated status to be patched"
+    assert text in attempt.decision.message
 
 
 # Extended resources.

@@ -128,6 +128,19 @@ def test_each_distinct_value_is_asked_once() -> None:
     assert found.codes[400] == found.codes[401] == found.codes[0] != found.codes[2]
 
 
+def test_what_devices_take_of_their_node_has_codes_only_if_it_counts() -> None:
+    def takes(cpu: str) -> dict[str, Any]:
+        return {"nodeAllocatableResources": {"cpu": {"mapping": {"deviceMultiplier": cpu}}}}
+
+    older = {"nodeAllocatableResourceMappings": {"cpu": {"allocationMultiplier": "1"}}}
+    one = _slice("s", takes("1"), {}, takes("2"), takes("1"), older)
+    for amounts, expected in ((True, [1, 0, 2, 1, 3]), (False, [0] * 5)):
+        columns = DeviceColumns(lists=False, amounts=amounts)
+        columns.change(None, one)
+        assert columns.amounts.codes[:5].tolist() == expected
+        assert columns.amounts.bound == max(expected) + 1
+
+
 def test_strings_that_nothing_is_compared_with_are_the_same() -> None:
     devices = [_device("A", f"{i}") for i in range(100)]
     columns = _columns(_slice("s", *devices, {"attributes": {"uuid": {"int": 3}}}, {}))

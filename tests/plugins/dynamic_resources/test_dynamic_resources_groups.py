@@ -58,6 +58,28 @@ def test_a_gang_whose_claim_is_on_a_node_without_room_for_all_gets_nothing() -> 
     assert (users(devices.claim()), devices.claim().status.allocation) == ([], None)
 
 
+MAPPED = {"cpu": {"mapping": {"deviceMultiplier": "1"}}}
+OVERHEAD = {"cpu": {"overhead": {"perPod": "500m"}}}
+
+
+@pytest.mark.parametrize(
+    ("amounts", "nodes", "cpu"),
+    [
+        pytest.param(MAPPED, [], 0, id="a mapped device belongs to one pod"),
+        pytest.param(OVERHEAD, ["b", "b"], 3000, id="each pod has its overhead"),
+    ],
+)
+def test_pods_of_a_gang_share_a_claim_that_takes_resources_of_the_node(
+    amounts: dict[str, Any], nodes: list[str], cpu: int
+) -> None:
+    gates = FeatureGates({"GenericWorkload": True, "DRANodeAllocatableResources": True})
+    taking = device_slice("b", "d0", nodeAllocatableResources=amounts)
+    devices = Devices(claim(), taking, *gang(2, NAMED), features=gates)
+    assert schedule(devices) == nodes
+    info = devices.scheduler.cluster.cache.nodes.find("b")
+    assert info is not None and info.requested.get("cpu", 0) == cpu
+
+
 @pytest.mark.parametrize("entry", [NAMED, MADE], ids=["a claim by name", "one of a template"])
 def test_a_claim_of_the_group_is_reserved_for_the_group_alone(entry: dict[str, str]) -> None:
     objects = [claim(), TEMPLATE, device_slice("b", "d0"), *gang(3, entry, entry)]

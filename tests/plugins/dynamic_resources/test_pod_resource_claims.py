@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from mooring.plugins.dynamic_resources.pod_resource_claims import PodResourceClaims
-from tests.plugins.dynamic_resources.devices import allocated_on, claim
+from msgspec.structs import replace
+
+from mooring.api import NodeAllocatableResourceClaimStatus
+from mooring.framework.state import CycleState
+from mooring.plugins.dynamic_resources.pod_resource_claims import (
+    PodResourceClaims,
+    assumed_status,
+)
+from tests.plugins.dynamic_resources.devices import allocated_on, claim, pod
 
 
 def test_a_pod_without_claims() -> None:
@@ -31,3 +38,20 @@ def test_the_special_claim_comes_after_the_pods_own() -> None:
     assert found.extended is special
     assert found.extended_key == "uid-special"
     assert found.terms == [None, None]
+
+
+def test_an_assumed_pod_has_what_its_claims_take_in_its_status() -> None:
+    taken = {"n": (NodeAllocatableResourceClaimStatus(resource_claim_name="c"),), "m": ()}
+    asking, state = pod("p", "c"), CycleState()
+    assert assumed_status(state, asking, "n") is asking.status
+    kept = PodResourceClaims()
+    state.write("DynamicResources", kept)
+    assert assumed_status(state, asking, "n") is asking.status
+    kept.take = taken.__getitem__
+    assert assumed_status(state, asking, "m") is asking.status
+    told = assumed_status(state, asking, "n")
+    assert told.node_allocatable_resource_claim_statuses == taken["n"]
+    # What is left of an earlier attempt is replaced.
+    again = replace(asking, status=told)
+    assert assumed_status(state, again, "n") is told
+    assert assumed_status(state, again, "m") == asking.status

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from random import Random
 
-from tools.recorder.scenarios import device_groups, devices, pods, storage
+from tools.recorder.scenarios import device_groups, devices, node_allocatable, pods, storage
 from tools.recorder.scenarios.objects import Object
 
 #: The seed of the scenarios in tests/conformance/vectors.
@@ -32,6 +32,8 @@ GROUPS: dict[str, tuple[int, Callable[[Random], Object]]] = {
     "sequence-device-compatibility": (18, device_groups.device_compatibility_sequence),
     "changes-derived-attributes": (20, device_groups.derived_attributes),
     "sequence-derived-attributes": (16, device_groups.derived_attributes_sequence),
+    "changes-node-allocatable": (85, node_allocatable.single),
+    "sequence-node-allocatable": (15, node_allocatable.sequence),
 }
 
 

@@ -46,7 +46,6 @@ CONVERSIONS: dict[str, Callable[[Object], None]] = {
     "batch.v1.JobSpec": _without("scheduling"),
     "coordination.v1.LeaseSpec": _without("strategy", "preferredHolder"),
     "discovery.v1.Endpoint": _without("deprecatedTopology"),
-    "resource.v1.Device": _without("nodeAllocatableResources"),
     "resource.v1.DeviceAttribute": _without("bools", "ints", "strings", "versions"),
     "resource.v1.DeviceCounterConsumption": _without("compatibilityGroups"),
     "resource.v1.DeviceSubRequest": _without("derivedAttributes"),

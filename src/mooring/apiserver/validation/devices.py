@@ -24,6 +24,7 @@ from mooring.apiserver.validation.device_claims import (
 )
 from mooring.apiserver.validation.field_problems import Object, immutable
 from mooring.apiserver.validation.formats import label_problems, subdomain_problems
+from mooring.apiserver.validation.node_allocatable import check_device_amounts
 
 _PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 _VALUES = ("int", "bool", "string", "version", "ints", "bools", "strings", "versions")
@@ -124,7 +125,7 @@ def _device(device: Object, path: str) -> list[FieldError]:
             problems.append(forbidden(where, "allowMultipleAllocations must be true"))
     for i, taint in enumerate(device.get("taints") or ()):
         problems += check_taint(taint, f"{path}.taints[{i}]")
-    return problems
+    return [*problems, *check_device_amounts(device, path)]
 
 
 def check_taint_rule(rule: Object) -> list[FieldError]:

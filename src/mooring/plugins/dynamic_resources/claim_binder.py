@@ -23,6 +23,7 @@ from mooring.api.resource import (
 from mooring.api.timestamps import format_time
 from mooring.errors import ApiError
 from mooring.framework.handle import Handle
+from mooring.plugins.dynamic_resources.claim_amounts import Statuses
 from mooring.plugins.dynamic_resources.extended import is_in_memory
 from mooring.plugins.dynamic_resources.pod_resource_claims import PodResourceClaims
 from mooring.plugins.dynamic_resources.tracker import ClaimTracker
@@ -35,6 +36,8 @@ _RETRY_SECONDS = 0.01
 # kube-scheduler: AssumeExtendedResourceTimeoutDefaultSeconds
 _SEEN_WITHIN = 120.0
 _LOOK_EVERY = 0.1
+#: The field of a pod's status that says what its claims take of its node.
+_TAKEN = "nodeAllocatableResourceClaimStatuses"
 
 
 class BindError(Exception):
@@ -237,6 +240,23 @@ class ClaimBinder:
             text = f"update pod {pod.key} ExtendedResourceClaimStatus: {error.message}"
             raise BindError(text) from None
 
+    async def write_taken(self, pod: Pod, taken: Statuses) -> None:
+        """Write what the claims of an assumed pod take of its node into its status."""
+        if pod.status.node_allocatable_resource_claim_statuses != taken:
+            raise BindError("assumed pod status does not match calculated status to be patched")
+        try:
+            await self._patch_taken(pod, {_TAKEN: msgspec.to_builtins(taken)})
+        except ApiError as error:
+            text = f"updating pod {pod.key} NodeAllocatableResourceClaimStatuses: {error.message}"
+            raise BindError(text) from None
+
+    async def _patch_taken(self, pod: Pod, status: dict[str, Any], **precondition: str) -> None:
+        patch: dict[str, Any] = {"status": status}
+        if precondition:
+            patch["metadata"] = precondition
+        name, namespace = pod.metadata.name, pod.metadata.namespace
+        await self._handle.client.patch(Pod, name, namespace, patch, subresource="status")
+
     async def _until_seen(self, claim: ResourceClaim) -> None:
         """Wait until the informer has a claim that was just created, then assume it."""
         clock = self._handle.clock
@@ -249,6 +269,16 @@ class ClaimBinder:
         self._tracker.assume(claim)
 
     # Undoing.
+
+    async def clear_taken(self, pod: Pod) -> None:
+        """Remove what `write_taken` wrote, or may have written."""
+        if self._handle.features.release.older_node_allocatable:
+            await self._patch_taken(pod, {_TAKEN: None})
+            return
+        # An empty list: the API server ignores a field that is left out, because clients that do
+        # not know the field leave it out. The uid is that of the pod, not of one made again.
+        nothing = [{"$patch": "replace"}]
+        await self._patch_taken(pod, {_TAKEN: nothing}, uid=pod.metadata.uid)
 
     async def deallocate(self, claim: ResourceClaim) -> None:
         """Remove a claim's allocation, so that other devices can be tried."""

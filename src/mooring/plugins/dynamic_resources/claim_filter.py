@@ -17,10 +17,12 @@ from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.status import Status
 from mooring.plugins.dynamic_resources.allocator import FoundDevices, NodeAllocationError
+from mooring.plugins.dynamic_resources.claim_amounts import Statuses
 from mooring.plugins.dynamic_resources.device_requests import AllocationError
 from mooring.plugins.dynamic_resources.extended import ClassOf, Mappings, with_requests
 from mooring.plugins.dynamic_resources.node_devices import NodeBlocks
 from mooring.plugins.dynamic_resources.node_groups import GroupAnswer, GroupCache
+from mooring.plugins.dynamic_resources.node_room import Footprint, NodeRoom
 from mooring.plugins.dynamic_resources.pod_resource_claims import (
     AskedGroups,
     NodeAllocation,
@@ -64,6 +66,7 @@ class ClaimFilter:
         class_of: ClassOf,
         is_hopeless: Callable[[ResourceClaim], bool],
         seconds: float,
+        room: NodeRoom | None = None,
     ) -> None:
         self._handle = handle
         self._groups = groups
@@ -71,6 +74,8 @@ class ClaimFilter:
         self._backed = backed
         self._class_of = class_of
         self._is_hopeless = is_hopeless
+        #: Whether claims fit with what they take of a node; None if the gate is off.
+        self._room = room
         #: How long the search of one node may take; 0 for no limit.
         self._seconds = seconds
 
@@ -84,6 +89,10 @@ class ClaimFilter:
         claim, mappings = special
         if claim is None and kept.own_count == 0:
             return None
+        if self._room is not None:
+            refusal = self._shared(self._room, kept, pod, node)
+            if refusal is not None:
+                return refusal
         planned: NodeAllocation | None = None
         if kept.allocator is not None:
             wanted = kept.wanted(claim)
@@ -96,6 +105,14 @@ class ClaimFilter:
             if found is None:
                 return CANNOT_ALLOCATE
             planned = NodeAllocation(found, claim, mappings)
+        taken: Statuses = ()
+        if self._room is not None:
+            footprint = _footprint(self._room, kept, pod, node, planned)
+            if isinstance(footprint, Footprint):
+                taken = footprint.statuses
+                footprint = self._room.lacking(footprint, node)
+            if footprint is not None:
+                return footprint
         unavailable = tuple(
             index for index, _ in enumerate(kept.claims) if self._is_unavailable(kept, index, node)
         )
@@ -104,6 +121,19 @@ class ClaimFilter:
             return NOT_AVAILABLE
         if planned is not None:
             kept.nodes[node.name] = planned
+        if self._room is not None:
+            kept.taken[node.name] = taken
+        return None
+
+    def _shared(
+        self, room: NodeRoom, kept: PodResourceClaims, pod: Pod, node: NodeInfo
+    ) -> Status | None:
+        """Return why a claim cannot be shared on a node."""
+        for index, _ in enumerate(kept.claims):
+            if not self._is_out_of_reach(kept, index, node):
+                refusal = room.shared_on(kept, pod, index, node)
+                if refusal is not None:
+                    return refusal
         return None
 
     def _special_on(self, kept: PodResourceClaims, pod: Pod, node: NodeInfo) -> Special | Status:
@@ -132,12 +162,16 @@ class ClaimFilter:
 
     def _is_unavailable(self, kept: PodResourceClaims, index: int, node: NodeInfo) -> bool:
         """Return whether an allocated claim cannot be used on a node."""
-        terms, claim = kept.terms[index], kept.claims[index]
+        if self._is_out_of_reach(kept, index, node):
+            return True
+        return self._is_hopeless(kept.claims[index])
+
+    def _is_out_of_reach(self, kept: PodResourceClaims, index: int, node: NodeInfo) -> bool:
+        """Return whether the devices of an allocated claim cannot be used on a node."""
+        terms = kept.terms[index]
         if terms is not None and not terms.matches(node.node):
             return True
-        if kept.skips_operations(index) and not _can_skip(node.node.status.declared_features):
-            return True
-        return self._is_hopeless(claim)
+        return kept.skips_operations(index) and not _can_skip(node.node.status.declared_features)
 
     # The search.
 
@@ -174,6 +208,7 @@ class ClaimFilter:
     ) -> Iterator[tuple[Status, Mask]]:
         """Yield refusals and the nodes they apply to; an error before further nodes are asked."""
         concerned = np.zeros(len(nodes), dtype=np.bool_)
+        errors: list[tuple[Status, Mask]] = []
         for special, asked in self._variants(kept, pod, nodes):
             if isinstance(special, Status):
                 yield special, asked
@@ -181,19 +216,33 @@ class ClaimFilter:
             claim, _ = special
             if claim is None and kept.own_count == 0:
                 continue
+            if self._room is not None:
+                for status, mask in self._shared_among(self._room, kept, pod, nodes, asked):
+                    asked = asked & ~mask
+                    yield status, mask
             concerned |= asked
-            if kept.allocator is None:
-                continue
-            wanted = kept.wanted(claim)
-            groups = self._groups.of(wanted, self._classes)
-            kept.asked[None if claim is None else id(claim)] = AskedGroups(groups, wanted)
-            search = partial(self._answer, kept, wanted)
-            for status, mask in groups.ask(nodes, asked, search):
-                concerned &= ~mask
-                yield status, mask
+            groups = None
+            if kept.allocator is not None:
+                wanted = kept.wanted(claim)
+                groups = self._groups.of(wanted, self._classes)
+                kept.asked[None if claim is None else id(claim)] = AskedGroups(groups, wanted)
+                search = partial(self._answer, kept, wanted)
+                for status, mask in groups.ask(nodes, asked, search):
+                    concerned &= ~mask
+                    yield status, mask
+            if self._room is not None:
+                left = asked & concerned
+                for status, mask in self._room.lacking_among(kept, pod, nodes, left, groups):
+                    concerned &= ~mask
+                    if status.is_error:
+                        errors.append((status, mask))
+                    else:
+                        yield status, mask
         refused = self._unavailable(kept, nodes, concerned)
         if refused.any():
             yield NOT_AVAILABLE, refused
+        # The error of the first node ends the cycle, so it comes after what is known of others.
+        yield from sorted(errors, key=lambda error: int(error[1].argmax()))
 
     def _variants(
         self, kept: PodResourceClaims, pod: Pod, nodes: Nodes
@@ -225,20 +274,37 @@ class ClaimFilter:
             needed = frozenset(resource for resource, mask in needs.items() if mask[example])
             yield self._variant(kept, pod, needed), here
 
+    def _shared_among(
+        self, room: NodeRoom, kept: PodResourceClaims, pod: Pod, nodes: Nodes, asked: Mask
+    ) -> Iterator[tuple[Status, Mask]]:
+        """Yield why claims cannot be shared on some nodes; one reason for each node."""
+        for index, _ in enumerate(kept.claims):
+            usable = self._reach(kept, index, nodes)
+            left = asked if usable is None else asked & usable
+            for status, mask in room.shared_among(kept, pod, index, nodes, left):
+                asked = asked & ~mask
+                yield status, mask
+
+    def _reach(self, kept: PodResourceClaims, index: int, nodes: Nodes) -> Mask | None:
+        """Return the nodes on which the devices of an allocated claim are usable; None for all."""
+        terms = kept.terms[index]
+        skips = kept.skips_operations(index)
+        if terms is None and not skips:
+            return None
+        usable = np.ones(len(nodes), dtype=np.bool_)
+        if terms is not None:
+            usable &= nodes_matching_terms(nodes, terms)
+        if skips:
+            usable &= nodes.declared_features.map(_CAN_SKIP, _can_skip)
+        return usable
+
     def _unavailable(self, kept: PodResourceClaims, nodes: Nodes, asked: Mask) -> Mask:
         """Return the nodes on which an allocated claim cannot be used, and remember them."""
         refused = np.zeros(len(nodes), dtype=np.bool_)
         for index, claim in enumerate(kept.claims):
-            terms = kept.terms[index]
-            skips = kept.skips_operations(index)
             if self._is_hopeless(claim):
                 mask = asked
-            elif terms is not None or skips:
-                usable = np.ones(len(nodes), dtype=np.bool_)
-                if terms is not None:
-                    usable &= nodes_matching_terms(nodes, terms)
-                if skips:
-                    usable &= nodes.declared_features.map(_CAN_SKIP, _can_skip)
+            elif (usable := self._reach(kept, index, nodes)) is not None:
                 mask = asked & ~usable
             else:
                 continue
@@ -268,6 +334,19 @@ class ClaimFilter:
         planned = kept.nodes[node_name] = NodeAllocation(found, claim, mappings)
         return planned
 
+    def taken(self, kept: PodResourceClaims, pod: Pod, node_name: str) -> Statuses:
+        """Return what the claims take of a node that Filter found fitting."""
+        node = self._handle.snapshot.find(node_name)
+        if self._room is None or node is None:
+            return ()
+        known = kept.taken.get(node_name)
+        if known is None:
+            planned = self.planned(kept, pod, node_name)
+            footprint = _footprint(self._room, kept, pod, node, planned)
+            known = footprint.statuses if isinstance(footprint, Footprint) else ()
+            kept.taken[node_name] = known
+        return known
+
     def score(self, kept: PodResourceClaims, pod: Pod, node: NodeInfo) -> int:
         """Score a node by the rank of the request alternatives it can satisfy."""
         planned = self.planned(kept, pod, node.name)
@@ -293,6 +372,17 @@ class ClaimFilter:
             answered[nodes.row(name)] = own + kept.score_of(planned.found.answer)
         answered = nodes.gather(answered)
         return np.where(answered < 0, scores, answered)
+
+
+def _footprint(
+    room: NodeRoom,
+    kept: PodResourceClaims,
+    pod: Pod,
+    node: NodeInfo,
+    planned: NodeAllocation | None,
+) -> Footprint | Status | None:
+    found = None if planned is None else planned.found.answer
+    return room.footprint(kept, pod, node.node, found)
 
 
 def _caught(name: str, search: Callable[[], T]) -> T | Status:

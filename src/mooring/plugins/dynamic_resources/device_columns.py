@@ -123,8 +123,9 @@ class SerialCodes:
 class DeviceColumns:
     """The devices of all slices. Owned by the scheduling loop, shared by all profiles."""
 
-    def __init__(self, *, lists: bool) -> None:
+    def __init__(self, *, lists: bool, amounts: bool = False) -> None:
         self._lists = lists
+        self._amounts = amounts
         self._capacity = _INITIAL_CAPACITY
         #: Rows that have ever been used.
         self.size = 0
@@ -158,6 +159,8 @@ class DeviceColumns:
         self.natures = ValueCodes(self._capacity)
         #: All capacities of a device together.
         self.contents = ValueCodes(self._capacity)
+        #: What a device takes of its node; only if the gate DRANodeAllocatableResources is on.
+        self.amounts = ValueCodes(self._capacity)
         #: A number of its own for every row that was ever written.
         self.serials = SerialCodes(self._capacity)
 
@@ -222,7 +225,7 @@ class DeviceColumns:
         self._unused_rows += len(devices)
 
     def _columns(self) -> list[ValueCodes]:
-        fixed = [self.drivers, self.faults, self.natures, self.contents]
+        fixed = [self.drivers, self.faults, self.natures, self.contents, self.amounts]
         return [*fixed, *self.attributes.values(), *self.capacities.values()]
 
     def _place(self, count: int) -> int:
@@ -264,6 +267,8 @@ class DeviceColumns:
         self.natures.codes[start:end] = natures
         self.contents.codes[start:end] = contents
         self.faults.codes[start:end] = faults
+        if self._amounts:
+            self.amounts.codes[start:end] = list(map(self._amount_code, devices))
         for name in {name for device in devices for name in device.attributes}:
             column = self._column(self.attributes, name)
             code = column.code
@@ -287,6 +292,12 @@ class DeviceColumns:
             # What was computed without this column may depend on it.
             self.epoch += 1
         return found
+
+    def _amount_code(self, device: Device) -> int:
+        now, older = device.node_allocatable_resources, device.node_allocatable_resource_mappings
+        if not now and not older:
+            return 0
+        return self.amounts.code((frozenset(now.items()), frozenset(older.items())))
 
     def _fault(self, device: Device) -> str:
         for name, attribute in device.attributes.items():

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -50,7 +51,8 @@ from mooring.plugins.dynamic_resources.extended import (
 from mooring.plugins.dynamic_resources.hints import ClaimHints
 from mooring.plugins.dynamic_resources.node_devices import NodeDevices
 from mooring.plugins.dynamic_resources.node_groups import GroupCache
-from mooring.plugins.dynamic_resources.pod_resource_claims import PodResourceClaims
+from mooring.plugins.dynamic_resources.node_room import NodeRoom
+from mooring.plugins.dynamic_resources.pod_resource_claims import STATE, PodResourceClaims
 from mooring.plugins.dynamic_resources.pools import parse_selector
 from mooring.plugins.dynamic_resources.resource_claims import (
     claim_users,
@@ -89,7 +91,7 @@ GROUP_DONE = Status.unschedulable("deallocation and deletion of ResourceClaims c
 class DynamicResources(Plugin):
     """The plugin that allocates devices for a pod's claims, and writes them to the API server."""
 
-    name = "DynamicResources"
+    name = STATE
     Args = DynamicResourcesArgs
     filters_slowly = True
 
@@ -141,8 +143,13 @@ class DynamicResources(Plugin):
         self._derived: DerivedAttributes | None = None
         if self._features.derived_attributes:
             self._derived = handle.shared(f"{self.name}/derived", DerivedAttributes)
+        #: Whether devices may take resources of their node.
+        self._amounts = enabled("DRANodeAllocatableResources")
         groups = handle.shared(f"{self.name}/groups", self._make_groups)
         self._devices = groups.devices
+        self._room: NodeRoom | None = None
+        if self._amounts:
+            self._room = NodeRoom(handle.features, self._devices, of_groups=self._of_groups)
         #: The state of a pod without claims.
         self._no_claims = PodResourceClaims()
         seconds = (args.binding_timeout or BINDING_TIMEOUT).seconds
@@ -156,6 +163,7 @@ class DynamicResources(Plugin):
             class_of=self._class_of,
             is_hopeless=self._is_hopeless,
             seconds=filter_seconds,
+            room=self._room,
         )
 
     def _make_groups(self) -> GroupCache:
@@ -171,6 +179,7 @@ class DynamicResources(Plugin):
             shares=features.consumable_capacity,
             groups=features.compatibility_groups,
             counters_everywhere=features.older,
+            amounts=self._amounts,
         )
         reads = ClaimReads(
             devices.columns,
@@ -179,6 +188,7 @@ class DynamicResources(Plugin):
             capacity=features.consumable_capacity,
             rounding=features.rounding,
             derived=self._derived,
+            amounts=self._amounts,
         )
         return GroupCache(devices, reads)
 
@@ -219,6 +229,9 @@ class DynamicResources(Plugin):
             refusal = self._check(kept, index, claim)
             if refusal is not None:
                 return refusal
+        if self._room is not None:
+            self._room.note_unshareable(kept, pod)
+            kept.take = partial(self._filter.taken, kept, pod)
         if any(True for _ in kept.to_search()):
             self._devices.refresh(nodes)
             allocated = self._claims.allocated(shares=self._features.consumable_capacity)
@@ -487,6 +500,8 @@ class DynamicResources(Plugin):
                 self._claims.restore(special)
             if not is_in_memory(special):
                 self.handle.spawn(self._binder.delete(special), pod)
+        if kept.taken.get(node_name) and pod.status.node_allocatable_resource_claim_statuses:
+            self.handle.spawn(self._binder.clear_taken(pod), pod)
 
     def pre_bind_pre_flight(
         self, state: CycleState, pod: Pod, node_name: str
@@ -506,6 +521,8 @@ class DynamicResources(Plugin):
             for index, claim in enumerate(kept.claims):
                 if not is_reserved_for(pod, claim, of_groups=self._of_groups):
                     await self._binder.bind(kept, index, pod, node_name)
+            if taken := kept.taken.get(node_name):
+                await self._binder.write_taken(pod, taken)
         except BindError as error:
             return Status.error(str(error))
         if not self._waits or not any(map(has_binding_conditions, kept.claims)):

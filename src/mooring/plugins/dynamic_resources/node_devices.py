@@ -91,6 +91,7 @@ class NodeDevices:
         lists: bool,
         shares: bool,
         groups: bool = False,
+        amounts: bool = False,
         counters_everywhere: bool = False,
     ) -> None:
         self.pools = SlicePools(
@@ -99,7 +100,7 @@ class NodeDevices:
             groups=groups,
             counters_everywhere=counters_everywhere,
         )
-        self.columns = DeviceColumns(lists=lists)
+        self.columns = DeviceColumns(lists=lists, amounts=amounts)
         #: How each device is used, as a code.
         self.usage = ValueCodes(0)
         #: By slot; None for a slot that is not in use.

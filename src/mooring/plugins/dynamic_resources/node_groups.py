@@ -182,7 +182,7 @@ class NodeGroups:
 
         Before an error, all refusals known so far are yielded: the caller may stop there.
         """
-        codes = self._codes[self._devices.slots(nodes)]
+        codes = self.codes(nodes)
         left = np.ones(len(nodes), dtype=np.bool_) if asked is None else asked.copy()
         waiting = np.flatnonzero(left & ~self._answered[codes])
         while len(waiting):
@@ -222,6 +222,10 @@ class NodeGroups:
         if self._volatile[group]:
             self._passing.append(group)
 
+    def codes(self, nodes: Nodes) -> Codes:
+        """Return the group of each node."""
+        return self._codes[self._devices.slots(nodes)]
+
     def answer(self, node_name: str) -> GroupAnswer | None:
         """Return the answer of a node's group; None if the group was not asked."""
         slot = self._devices.slot(node_name)
@@ -229,7 +233,7 @@ class NodeGroups:
 
     def scores(self, nodes: Nodes, more: int) -> Ints:
         """Return the score of each node's group and `more`; 0 for a group without devices."""
-        codes = self._codes[self._devices.slots(nodes)]
+        codes = self.codes(nodes)
         fits = self._answered[codes] & (self._refused[codes] < 0)
         return np.where(fits, self._scores[codes] + more, 0)
 

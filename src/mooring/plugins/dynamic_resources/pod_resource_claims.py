@@ -4,20 +4,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
-from mooring.api import NodeTerms, Pod, ResourceClaim
+from mooring.api import NodeTerms, Pod, PodStatus, ResourceClaim
 from mooring.api.resource import AllocationResult, ResourceClaimConsumerReference
 from mooring.framework.nodes import Nodes
+from mooring.framework.state import CycleState
+from mooring.framework.status import Status
 from mooring.plugins.dynamic_resources.allocator import Allocator, FoundDevices
+from mooring.plugins.dynamic_resources.claim_amounts import Statuses
 from mooring.plugins.dynamic_resources.extended import Mappings
 from mooring.plugins.dynamic_resources.node_groups import NodeGroups
 from mooring.plugins.dynamic_resources.results import ClaimDevices
 from mooring.typing import Mask
 
+#: The key of the claims in the state of an attempt.
+STATE = "DynamicResources"
 #: The score of the first alternative. # api: FirstAvailableDeviceRequestMaxSize
 _MOST_ALTERNATIVES = 8
 
@@ -59,6 +65,12 @@ class PodResourceClaims:
         self.pending: dict[int, AllocationResult] = {}
         #: For each of the pod's own claims: the pod, or its group, that the claim is reserved for.
         self.users: list[ResourceClaimConsumerReference] = []
+        #: By index of an allocated claim: why the pod may not share it with those that use it.
+        self.unshareable: dict[int, Status] = {}
+        #: Returns what the claims take of a node, as the pod's status says it; None if the gate
+        #: DRANodeAllocatableResources is off. The results are kept by node name.
+        self.take: Callable[[str], Statuses] | None = None
+        self.taken: dict[str, Statuses] = {}
         self.allocator: Allocator | None = None
         #: Allocations by node name.
         self.nodes: dict[str, NodeAllocation] = {}
@@ -157,6 +169,19 @@ class PodResourceClaims:
         return sum(
             _rank(claim, one.sub_requests()) for claim, one in zip(wanted, found, strict=True)
         )
+
+
+def assumed_status(state: CycleState, pod: Pod, node_name: str) -> PodStatus:
+    """Return the status of a pod as it is assumed on a node: with what its claims take of it."""
+    # kube-scheduler: schedule_one.go (assume)
+    kept: PodResourceClaims | None = state.get(STATE)
+    status = pod.status
+    if kept is None or kept.take is None:
+        return status
+    taken = kept.take(node_name)
+    if taken == status.node_allocatable_resource_claim_statuses:
+        return status
+    return replace(status, node_allocatable_resource_claim_statuses=taken)
 
 
 def _rank(claim: ResourceClaim, served: set[str]) -> int:

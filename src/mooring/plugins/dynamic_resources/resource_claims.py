@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from mooring.api import (
@@ -103,16 +104,32 @@ def claim_users(pod: Pod, group: WorkloadPodGroup | None) -> list[ResourceClaimC
 
     Entries without a claim are left out, as in `find_claims`.
     """
-    left_out = {
-        status.name
-        for status in pod.status.resource_claim_statuses
-        if status.resource_claim_name is None
-    }
+    left_out = _left_out(pod)
     return [
         _consumer(group) if group is not None and group.has_claim(entry) else _consumer(pod)
         for entry in pod.spec.resource_claims
         if entry.resource_claim_name is not None or entry.name not in left_out
     ]
+
+
+def claim_names(pod: Pod, claims: Iterable[ResourceClaim]) -> Iterator[tuple[str, ResourceClaim]]:
+    """Yield the claims of a pod, as `find_claims` returns them, with their names in the pod."""
+    left_out = _left_out(pod)
+    names = (
+        entry.name
+        for entry in pod.spec.resource_claims
+        if entry.resource_claim_name is not None or entry.name not in left_out
+    )
+    return zip(names, claims, strict=False)
+
+
+def _left_out(pod: Pod) -> set[str]:
+    """Return the names of entries for which deliberately no claim was created."""
+    return {
+        status.name
+        for status in pod.status.resource_claim_statuses
+        if status.resource_claim_name is None
+    }
 
 
 def _consumer(user: Pod | WorkloadPodGroup) -> ResourceClaimConsumerReference:
