@@ -1,7 +1,8 @@
 """Fields whose feature gates may be off: they are dropped, unless the stored object has them."""
 
 # kube-apiserver: pkg/registry/scheduling/*/strategy.go, pkg/api/pod/util.go (dropDisabled…),
-# pkg/apis/scheduling/{v1beta1,v1alpha3}/defaults.go
+# pkg/apis/scheduling/{v1beta1,v1alpha3}/defaults.go, pkg/api/resourceclaimspec/util.go,
+# pkg/registry/resource/resourceslice/strategy.go
 
 from __future__ import annotations
 
@@ -22,6 +23,13 @@ Object = dict[str, Any]
 POD_GROUPS = "scheduling.k8s.io/podgroups"
 COMPOSITE_POD_GROUPS = "scheduling.k8s.io/compositepodgroups"
 WORKLOADS = "scheduling.k8s.io/workloads"
+CLAIM_SPECS = {
+    "resource.k8s.io/resourceclaims": ("spec",),
+    "resource.k8s.io/resourceclaimtemplates": ("spec", "spec"),
+}
+SLICES = "resource.k8s.io/resourceslices"
+DERIVED_ATTRIBUTES = "DRADerivedAttributes"
+COMPATIBILITY_GROUPS = "DRADeviceCompatibilityGroups"
 
 _GATES = {
     POD_GROUPS: {
@@ -79,6 +87,13 @@ def drop_gated_fields(cluster: ServerState, store: str, obj: Object, old: Object
         before = _at(old, ("spec",))
         _drop(features, {"compositePodGroupTemplates": COMPOSITE}, obj["spec"], before)
         _drop_templates(features, obj["spec"], before)
+    elif (path := CLAIM_SPECS.get(store)) is not None:
+        if DERIVED_ATTRIBUTES not in features:
+            _drop_together(
+                "derivedAttributes", _request_parts(obj, path), _request_parts(old, path)
+            )
+    elif store == SLICES and COMPATIBILITY_GROUPS not in features:
+        _drop_together("compatibilityGroups", _consumptions(obj), _consumptions(old))
 
 
 def drop_gated_status(cluster: ServerState, store: str, obj: Object, old: Object) -> None:
@@ -98,6 +113,32 @@ def _drop(features: Collection[str], gates: dict[str, str], new: Object, old: Ob
     for name, gate in gates.items():
         if gate not in features and old.get(name) in (None, []):
             new.pop(name, None)
+
+
+def _drop_together(name: str, new: list[Object], old: list[Object]) -> None:
+    """Drop a field from all parts of an object, unless a part of the old object has it."""
+    if not any(part.get(name) for part in old):
+        for part in new:
+            part.pop(name, None)
+
+
+def _request_parts(obj: Object | None, path: Iterable[str]) -> list[Object]:
+    """Return the requests of a claim, or their alternatives."""
+    return [
+        part
+        for request in _at(obj, (*path, "devices")).get("requests") or ()
+        for part in (request.get("exactly"), *(request.get("firstAvailable") or ()))
+        if part is not None
+    ]
+
+
+def _consumptions(one: Object | None) -> list[Object]:
+    """Return what the devices of a slice consume."""
+    return [
+        consumption
+        for device in _at(one, ("spec",)).get("devices") or ()
+        for consumption in device.get("consumesCounters") or ()
+    ]
 
 
 def _drop_templates(features: Collection[str], new: Object, old: Object) -> None:
