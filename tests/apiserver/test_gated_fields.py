@@ -202,3 +202,63 @@ async def test_what_claims_take_in_the_status_of_a_pod() -> None:
     patch = {"metadata": {"labels": {"a": "b"}}}
     found = await server.ask("PATCH", f"{PODS}/p/status", patch, content_type=merge)
     assert found["status"]["nodeAllocatableResourceClaimStatuses"] == told
+
+
+RESOURCE = "/apis/resource.k8s.io/v1"
+DERIVED = [{"name": "x.io/a", "expression": "device.driver"}]
+
+
+def _devices() -> dict[str, Any]:
+    exactly = {"deviceClassName": "c", "derivedAttributes": DERIVED}
+    part = {"name": "p", "deviceClassName": "c", "derivedAttributes": DERIVED}
+    requests = [{"name": "r", "exactly": exactly}, {"name": "s", "firstAvailable": [part]}]
+    return {"devices": {"requests": requests, "constraints": [{"matchAttribute": "x.io/a"}]}}
+
+
+def _derived_in(spec: dict[str, Any]) -> list[Any]:
+    one, other = spec["devices"]["requests"]
+    parts = (one["exactly"], other["firstAvailable"][0])
+    return [part.get("derivedAttributes") for part in parts]
+
+
+@pytest.mark.parametrize("on", [False, True])
+async def test_the_derived_attributes_of_claims_and_templates(on: bool) -> None:
+    server = ApiServer(features=frozenset({"DRADerivedAttributes"} if on else ()))
+    root, version = f"{RESOURCE}/namespaces/default", {"apiVersion": "resource.k8s.io/v1"}
+    claim = {**version, "kind": "ResourceClaim", "metadata": {"name": "c"}, "spec": _devices()}
+    made = await server.ask("POST", f"{root}/resourceclaims", claim)
+    assert _derived_in(made["spec"]) == ([DERIVED, DERIVED] if on else [None, None])
+    template = {**claim, "kind": "ResourceClaimTemplate", "spec": {"spec": _devices()}}
+    made = await server.ask("POST", f"{root}/resourceclaimtemplates", template)
+    assert _derived_in(made["spec"]["spec"]) == ([DERIVED, DERIVED] if on else [None, None])
+
+
+def _counting_slice(*groups: str) -> dict[str, Any]:
+    counters = {"m": {"value": "1"}}
+    one = {"counterSet": "c", "counters": counters, "compatibilityGroups": list(groups)}
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    devices = [{"name": "d", "consumesCounters": [one]}]
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "s"},
+        "spec": {"driver": "d.io", "nodeName": "n", "pool": pool, "devices": devices},
+    }
+
+
+def _groups_in(one: dict[str, Any]) -> Any:
+    return one["spec"]["devices"][0]["consumesCounters"][0].get("compatibilityGroups")
+
+
+async def test_the_compatibility_groups_of_a_counting_slice() -> None:
+    path = f"{RESOURCE}/resourceslices"
+    assert _groups_in(await ApiServer().ask("POST", path, _counting_slice("g"))) is None
+    server = ApiServer(features=frozenset({"DRADeviceCompatibilityGroups"}))
+    one = await server.ask("POST", path, _counting_slice("g"))
+    assert _groups_in(one) == ["g"]
+    # With the gate off, a slice that has groups may change them, but not get them back.
+    server.cluster.features = frozenset()
+    for groups, kept in ((["h"], ["h"]), ([], None), (["g"], None)):
+        one["spec"]["devices"] = _counting_slice(*groups)["spec"]["devices"]
+        one = await server.ask("PUT", f"{path}/s", one)
+        assert _groups_in(one) == kept

@@ -1,7 +1,8 @@
 """Fields whose feature gates may be off: they are dropped, unless the stored object has them."""
 
 # kube-apiserver: pkg/registry/{scheduling,resource}/*/strategy.go, pkg/api/pod/util.go
-# (dropDisabled…), pkg/apis/scheduling/{v1beta1,v1alpha3}/defaults.go
+# (dropDisabled…), pkg/apis/scheduling/{v1beta1,v1alpha3}/defaults.go,
+# pkg/api/resourceclaimspec/util.go
 
 from __future__ import annotations
 
@@ -25,6 +26,12 @@ WORKLOADS = "scheduling.k8s.io/workloads"
 RESOURCE_SLICES = "resource.k8s.io/resourceslices"
 #: The gate of what devices take of their node.
 NODE_ALLOCATABLE = "DRANodeAllocatableResources"
+CLAIM_SPECS = {
+    "resource.k8s.io/resourceclaims": ("spec",),
+    "resource.k8s.io/resourceclaimtemplates": ("spec", "spec"),
+}
+DERIVED_ATTRIBUTES = "DRADerivedAttributes"
+COMPATIBILITY_GROUPS = "DRADeviceCompatibilityGroups"
 
 _GATES = {
     POD_GROUPS: {
@@ -82,16 +89,16 @@ def drop_gated_fields(cluster: ServerState, store: str, obj: Object, old: Object
         before = _at(old, ("spec",))
         _drop(features, {"compositePodGroupTemplates": COMPOSITE}, obj["spec"], before)
         _drop_templates(features, obj["spec"], before)
-    elif store == RESOURCE_SLICES and NODE_ALLOCATABLE not in features:
-        _drop_amounts(_at(obj, ("spec",)), _at(old, ("spec",)))
-
-
-def _drop_amounts(new: Object, old: Object) -> None:
-    """Drop what devices take of their node, unless a device of the stored slice takes some."""
-    name = "nodeAllocatableResources"
-    if not any(device.get(name) for device in old.get("devices") or ()):
-        for device in new.get("devices") or ():
-            device.pop(name, None)
+    elif (path := CLAIM_SPECS.get(store)) is not None:
+        if DERIVED_ATTRIBUTES not in features:
+            _drop_together(
+                "derivedAttributes", _request_parts(obj, path), _request_parts(old, path)
+            )
+    elif store == RESOURCE_SLICES:
+        if NODE_ALLOCATABLE not in features:
+            _drop_together("nodeAllocatableResources", _devices(obj), _devices(old))
+        if COMPATIBILITY_GROUPS not in features:
+            _drop_together("compatibilityGroups", _consumptions(obj), _consumptions(old))
 
 
 def drop_gated_status(cluster: ServerState, store: str, obj: Object, old: Object) -> None:
@@ -114,6 +121,37 @@ def _drop(features: Collection[str], gates: dict[str, str], new: Object, old: Ob
     for name, gate in gates.items():
         if gate not in features and old.get(name) in (None, []):
             new.pop(name, None)
+
+
+def _drop_together(name: str, new: list[Object], old: list[Object]) -> None:
+    """Drop a field from all parts of an object, unless a part of the old object has it."""
+    if not any(part.get(name) for part in old):
+        for part in new:
+            part.pop(name, None)
+
+
+def _request_parts(obj: Object | None, path: Iterable[str]) -> list[Object]:
+    """Return the requests of a claim, or their alternatives."""
+    return [
+        part
+        for request in _at(obj, (*path, "devices")).get("requests") or ()
+        for part in (request.get("exactly"), *(request.get("firstAvailable") or ()))
+        if part is not None
+    ]
+
+
+def _devices(one: Object | None) -> list[Object]:
+    """Return the devices of a slice."""
+    return _at(one, ("spec",)).get("devices") or []
+
+
+def _consumptions(one: Object | None) -> list[Object]:
+    """Return what the devices of a slice consume."""
+    return [
+        consumption
+        for device in _devices(one)
+        for consumption in device.get("consumesCounters") or ()
+    ]
 
 
 def _drop_templates(features: Collection[str], new: Object, old: Object) -> None:

@@ -36,6 +36,8 @@ def server_gates(text: str, *, has_nodes: bool = True) -> frozenset[str]:
 
     >>> sorted(server_gates("TopologyAwareWorkloadScheduling=false"))
     ['GenericWorkload', 'PodGroupPreemptionPolicy']
+    >>> "DRADerivedAttributes" in server_gates("DRADerivedAttributes=true")
+    True
     """
     on = frozenset(_on(_completed(text, frozenset(ON), has_nodes=has_nodes)))
     # component-base: featuregate/feature_gate.go

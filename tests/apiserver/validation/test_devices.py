@@ -53,7 +53,32 @@ def test_rules_that_taint_devices(spec: Object, expected: list[str]) -> None:
 
 _NODES = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}
 
+
+def _grouped(*groups: str) -> Object:
+    one = {"counterSet": "c", "counters": {}, "compatibilityGroups": list(groups)}
+    return _device(consumesCounters=[one])
+
+
+_GROUPS = "spec.devices[0].consumesCounters[0].compatibilityGroups"
+
 SLICES: dict[str, tuple[Object, list[str]]] = {
+    "compatibility groups": (_grouped("g", "h"), []),
+    "too many compatibility groups": (
+        _grouped("g", "h", "i"),
+        [f"{_GROUPS}: Too many: 3: must have at most 2 items"],
+    ),
+    "the same compatibility group twice": (
+        _grouped("g", "g"),
+        [f'{_GROUPS}[1]: Duplicate value: "g"'],
+    ),
+    "a bad compatibility group": (
+        _grouped("G"),
+        [f'{_GROUPS}[0]: Invalid value: "G": <label>'],
+    ),
+    "a long compatibility group": (
+        _grouped("g-" * 31 + "gg"),
+        [f'{_GROUPS}[0]: Invalid value: "{"g-" * 31}gg": must be no more than 63 bytes'],
+    ),
     "a slice": (
         _device(
             attributes={"model": {"string": "m"}, "a.io/v": {"version": "1.0.0"}},

@@ -26,6 +26,15 @@ SELECTORS = (
     "device.allowMultipleAllocations",
     'device.attributes["a.example.com"].firmware.isGreaterThan(semver("1.0.0"))',
 )
+DERIVED = (
+    "device.driver",
+    "device.allowMultipleAllocations",
+    'device.attributes["a.example.com"].?size.orValue(0) > 1 ? "large" : "small"',
+    '[device.attributes["a.example.com"].?model.orValue("A"), dyn("B")]',
+    'device.attributes["a.example.com"].model',
+)
+#: The gates of what the devices and claims here use.
+GATES = {"DRADerivedAttributes": True, "DRADeviceCompatibilityGroups": True}
 
 
 def node(name: str, zone: str) -> Node:
@@ -77,7 +86,10 @@ def devices(draw: Any, counters: bool, chooses: bool) -> list[dict[str, Any]]:
             device["bindingConditions"] = ["Ready"]
         if counters and draw(st.booleans()):
             amount = str(draw(st.integers(1, 2)))
-            consumed = {"counterSet": "c", "counters": {"m": {"value": amount}}}
+            consumed: dict[str, Any] = {"counterSet": "c", "counters": {"m": {"value": amount}}}
+            groups = draw(st.sampled_from([[], [], ["g"], ["h"], ["g", "h"]]))
+            if groups:
+                consumed["compatibilityGroups"] = groups
             device["consumesCounters"] = [consumed]
         if chooses:
             where: dict[str, Any] = draw(
@@ -153,6 +165,9 @@ def requests(draw: Any, name: str) -> dict[str, Any]:
             found["tolerations"] = [{"key": "t", "operator": "Exists"}]
         if draw(_rarely(st.just(True))):
             found["capacity"] = {"requests": {"memory": "2Gi"}}
+        derived = draw(_rarely(st.sampled_from(DERIVED)))
+        if derived:
+            found["derivedAttributes"] = [{"name": "a.example.com/model", "expression": derived}]
         return found
 
     if draw(_rarely(st.just(True))):

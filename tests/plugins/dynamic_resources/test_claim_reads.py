@@ -7,6 +7,7 @@ import pytest
 from mooring.api import ResourceClaim, ResourceSlice
 from mooring.informers.store import Store
 from mooring.plugins.dynamic_resources.claim_reads import ClaimReads
+from mooring.plugins.dynamic_resources.derived_attributes import DerivedAttributes
 from mooring.plugins.dynamic_resources.device_columns import DeviceColumns
 from mooring.plugins.dynamic_resources.selectors import SelectorCache
 from tests.plugins.clusters import make
@@ -36,7 +37,9 @@ def _claim(*selectors: str, constraints: Any = (), **more: Any) -> ResourceClaim
 
 def _are_same(columns: DeviceColumns, claim: ResourceClaim, *selectors: str) -> bool:
     classes = Store([device_class(selectors=[{"cel": {"expression": one}} for one in selectors])])
-    reads = ClaimReads(columns, SelectorCache(), lists=False, capacity=True)
+    reads = ClaimReads(
+        columns, SelectorCache(), lists=False, capacity=True, derived=DerivedAttributes()
+    )
     found = reads.of([claim], classes)
     found.refresh()
     return bool(found.codes[0] == found.codes[1])
@@ -47,6 +50,17 @@ def _with(**attributes: Any) -> dict[str, Any]:
 
 
 A, B = {"string": "A"}, {"string": "B"}
+
+
+def _deriving(expression: str, compared: str = "x/a") -> ResourceClaim:
+    derived = [{"name": "x/a", "expression": expression}]
+    return _claim(derivedAttributes=derived, constraints=[{"matchAttribute": compared}])
+
+
+def _consuming(group: str) -> dict[str, Any]:
+    counters = {"m": {"value": "1"}}
+    one = {"counterSet": "c", "counters": counters, "compatibilityGroups": [group]}
+    return {"consumesCounters": [one]}
 
 
 @pytest.mark.parametrize(
@@ -107,6 +121,36 @@ A, B = {"string": "A"}, {"string": "B"}
             id="capacity in a selector",
         ),
         pytest.param([_with(model=A), _with(model=B)], _claim("a b"), True, id="a syntax error"),
+        pytest.param(
+            [_with(model=A), _with(model=B)],
+            _deriving(f'device.attributes["{DRIVER}"].model'),
+            False,
+            id="a derived attribute",
+        ),
+        pytest.param(
+            [_with(model=A), _with(model=B)],
+            _deriving(f'device.attributes["{DRIVER}"].model + device.driver == "A"'),
+            True,
+            id="a derived attribute of the same value",
+        ),
+        pytest.param(
+            [_with(model=A), {}],
+            _deriving(f'device.attributes["{DRIVER}"].model'),
+            False,
+            id="a derived attribute that fails",
+        ),
+        pytest.param(
+            [_with(model=A), _with(model=B)],
+            _deriving(f'device.attributes["{DRIVER}"].model', compared="x/b"),
+            True,
+            id="a derived attribute that no constraint compares",
+        ),
+        pytest.param(
+            [_with(model=A), _with(model=B)], _deriving("a b"), True, id="one that is wrong"
+        ),
+        pytest.param(
+            [_consuming("g"), _consuming("h")], _claim(), False, id="compatibility groups"
+        ),
     ],
 )
 def test_which_devices_are_the_same_to_a_claim(

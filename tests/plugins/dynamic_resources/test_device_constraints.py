@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from mooring.api import ResourceSlice
-from mooring.api.resource import Device, DeviceConstraint
+from mooring.api.resource import Device, DeviceAttribute, DeviceConstraint
 from mooring.plugins.dynamic_resources.device_constraints import find_attribute, make_constraint
 from mooring.plugins.dynamic_resources.pools import CandidateDevice, Pool
 from tests.plugins.dynamic_resources.devices import DRIVER
@@ -77,6 +77,67 @@ def test_requests_that_are_not_named_are_free(make: Any) -> None:
     assert not constraint.add("r", "", candidate())
     assert not constraint.add("s", "big", candidate())
     assert constraint.add("s", "small", candidate())
+
+
+def test_a_distinct_value_differs_from_those_of_all_devices() -> None:
+    constraint = distinct()
+    assert constraint.add("r", "", candidate(**ZERO))
+    assert constraint.add("r", "", candidate(**ONE))
+    assert not constraint.add("r", "", candidate(**ZERO))
+    constraint.remove("r", "", candidate(**ONE))
+    assert not constraint.add("s", "", candidate(**ZERO))
+
+
+def test_in_1_36_a_distinct_value_differs_from_the_last_one_of_each_request() -> None:
+    rule = DeviceConstraint(distinct_attribute=NUMA)
+    constraint: Any = make_constraint(rule, distinct_by_request=True)
+    assert constraint.add("r", "", candidate(**ZERO))
+    assert constraint.add("r", "", candidate(**ONE))
+    assert constraint.add("s", "", candidate(**ZERO))
+    assert not constraint.add("t", "", candidate(**ONE))
+
+
+def values(*numbers: int) -> dict[str, Any]:
+    return {"numa": {"ints": list(numbers)}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "devices", "allowed"),
+    [
+        pytest.param("match", [values(1, 2), values(2, 3)], True, id="a value in common"),
+        pytest.param("match", [values(1), values(2)], False, id="no value in common"),
+        pytest.param("match", [values(1, 0), ZERO], True, id="a list and a single value"),
+        pytest.param("match", [ZERO, TEXT], False, id="values of two kinds"),
+        pytest.param("match", [ZERO, values()], False, id="an empty list"),
+        pytest.param(
+            "match", [values(1, 2), values(2, 3), values(1, 3)], False, id="not common to all"
+        ),
+        pytest.param("distinct", [values(1, 2), values(3)], True, id="nothing in common"),
+        pytest.param("distinct", [values(1, 2), values(2)], False, id="not distinct"),
+        pytest.param("distinct", [ZERO, TEXT], True, id="distinct by kind"),
+        pytest.param("distinct", [ZERO, values()], False, id="an empty list where it must differ"),
+    ],
+)
+def test_attributes_that_may_be_lists(
+    kind: str, devices: list[dict[str, Any]], allowed: bool
+) -> None:
+    rule = msgspec.convert({f"{kind}Attribute": NUMA}, DeviceConstraint)
+    constraint: Any = make_constraint(rule, lists=True)
+    *first, last = devices
+    assert all(constraint.add("r", "", candidate(**one)) for one in first)
+    before = constraint.state()
+    assert constraint.add("r", "", candidate(**last)) is allowed
+    if allowed:
+        constraint.remove("r", "", candidate(**last))
+    assert constraint.state() == before
+
+
+def test_a_request_may_see_other_attributes() -> None:
+    constraint = same()
+    assert constraint.add("r", "", candidate(**ZERO))
+    seen = DeviceAttribute(int_value=0)
+    assert constraint.add("s", "", candidate(**ONE), lambda one, name: seen)
+    assert not constraint.add("s", "", candidate(**ONE))
 
 
 def test_a_constraint_of_an_unknown_kind_is_none() -> None:

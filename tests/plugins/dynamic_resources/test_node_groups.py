@@ -43,7 +43,7 @@ def _start(cluster: Cluster) -> Any:
 def _cluster(*slices: ResourceSlice) -> Cluster:
     nodes = [drawn.node(name, drawn.ZONES[i % 2]) for i, name in enumerate(drawn.NODES)]
     classes = [drawn.device_class("any"), drawn.device_class("a", drawn.SELECTORS[8])]
-    return Cluster(nodes, objects=[*classes, *slices])
+    return Cluster(nodes, objects=[*classes, *slices], gates=drawn.GATES)
 
 
 def _allocations(plugin: Any, state: CycleState, name: str) -> Any:
@@ -183,7 +183,8 @@ def _copy(cluster: Cluster) -> Cluster:
     """Return a cluster with the same nodes and objects."""
     kinds = (DeviceClass, ResourceClaim, ResourceSlice)
     objects = [one for kind in kinds for one in cluster.lister(kind)]
-    return Cluster([info.node for info in cluster.snapshot.infos()], objects=objects)
+    nodes = [info.node for info in cluster.snapshot.infos()]
+    return Cluster(nodes, objects=objects, gates=drawn.GATES)
 
 
 @given(

@@ -2,9 +2,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from mooring.api import ResourceSlice
+from mooring.api.resource import Device
 from mooring.informers.store import Store
 from mooring.plugins.dynamic_resources.pools import NodePools, PoolError, SlicePools
 from tests.plugins.clusters import make, make_node
@@ -150,3 +153,66 @@ def test_what_did_not_change_is_kept_when_a_slice_comes() -> None:
     assert pools.of(NODE) is first
     slices.add(_slice("s", "z"))
     assert [one.device.name for one in pools.of(NODE).devices] == ["z"]
+
+
+def _grouped(name: str, *devices: str, count: int = 1, **spec: Any) -> Any:
+    """Return a slice whose devices have compatibility groups."""
+    made = _slice(name, *devices, count=count, **spec)
+    consumed = ({"counterSet": "c", "counters": {}, "compatibilityGroups": ["g"]},)
+    raw = [{"name": one.name, "consumesCounters": consumed} for one in made.spec.devices]
+    return replace(made, spec=replace(made.spec, devices=msgspec.convert(raw, tuple[Device, ...])))
+
+
+COUNTERS = {"nodeName": "a", "sharedCounters": [{"name": "c", "counters": {}}]}
+
+
+@pytest.mark.parametrize(
+    ("slices", "groups", "devices", "incomplete"),
+    [
+        pytest.param(
+            [_slice("c", count=2, **COUNTERS), _grouped("s", "x", count=2)],
+            True,
+            ["x"],
+            [False],
+            id="groups are known",
+        ),
+        pytest.param(
+            [_slice("c", count=2, **COUNTERS), _grouped("s", "x", count=2)],
+            False,
+            [],
+            [True],
+            id="the counters alone are no pool",
+        ),
+        pytest.param([_grouped("s", "x")], False, [], [], id="nothing else is reached"),
+        pytest.param(
+            [_slice("t", "y", count=2), _grouped("s", "x", count=2, nodeName="b")],
+            False,
+            [],
+            [True],
+            id="a slice of another node is missing",
+        ),
+        pytest.param(
+            [_slice("t", "y", count=1), _grouped("s", "x", generation=2)],
+            False,
+            ["y"],
+            [False],
+            id="a complete older generation",
+        ),
+    ],
+)
+def test_slices_with_groups_are_missing_unless_groups_are_known(
+    slices: list[ResourceSlice], groups: bool, devices: list[str], incomplete: list[bool]
+) -> None:
+    found = SlicePools(Store(slices), partitions=True, groups=groups).of(NODE)
+    assert [one.device.name for one in found.devices] == devices
+    assert [pool.is_incomplete for pool in found.pools] == incomplete
+
+
+def test_counters_may_be_out_of_the_nodes_reach() -> None:
+    elsewhere = {**COUNTERS, "nodeName": "b"}
+    found = SlicePools(
+        Store([_slice("c", count=2, **elsewhere), _grouped("s", "x", count=2)]),
+        partitions=True,
+        groups=True,
+    ).of(NODE)
+    assert [(one.id[2], one.pool.invalid) for one in found.devices] == [("x", "")]

@@ -16,6 +16,7 @@ from mooring.plugins.dynamic_resources.allocator import (
     AllocatorFeatures,
     NodeAllocationError,
 )
+from mooring.plugins.dynamic_resources.derived_attributes import DerivedAttributes
 from mooring.plugins.dynamic_resources.device_requests import AllocationError
 from mooring.plugins.dynamic_resources.pools import PoolError, SlicePools
 from mooring.plugins.dynamic_resources.search_pruning import can_flow
@@ -31,11 +32,12 @@ NEVER = 10**9
 def _allocator(slices: list[ResourceSlice], prune_after: int) -> Allocator:
     classes = Store([drawn.device_class("any"), drawn.device_class("a", drawn.SELECTORS[8])])
     return Allocator(
-        AllocatorFeatures(),
+        AllocatorFeatures(derived_attributes=True, compatibility_groups=True),
         ClaimTracker(Store()).allocated(shares=True),
         classes,
-        SlicePools(Store(slices), partitions=True),
-        SelectorCache(),
+        SlicePools(Store(slices), partitions=True, groups=True),
+        SelectorCache(lists=True),
+        DerivedAttributes(),
         prune_after=prune_after,
     )
 
@@ -89,6 +91,15 @@ def _contested_pool(draw: Any) -> ResourceSlice:
     return make(ResourceSlice, "s", spec=spec)
 
 
+DERIVED = [
+    {"name": "a.example.com/model", "expression": 'device.attributes["a.example.com"].size'},
+    {
+        "name": "a.example.com/size",
+        "expression": 'device.attributes["a.example.com"].?size.orValue(1) + 1',
+    },
+]
+
+
 @st.composite
 def _contesting_claim(draw: Any, name: str) -> ResourceClaim:
     """Draw a claim that others compete with, in most cases with a constraint."""
@@ -103,8 +114,11 @@ def _contesting_claim(draw: Any, name: str) -> ResourceClaim:
         if draw(st.integers(0, 29)) == 29:
             exactly["allocationMode"] = "All"
             del exactly["count"]
+        derived = draw(st.sampled_from([None, None, None, *DERIVED]))
+        if derived:
+            exactly["derivedAttributes"] = [derived]
         requests.append({"name": f"r{i}", "exactly": exactly})
-    kind = draw(st.sampled_from([*["match", "some", ""] * 6, "distinct"]))
+    kind = draw(st.sampled_from([*["match", "some", ""] * 3, "distinct"]))
     constraints = {
         "match": [{"matchAttribute": "a.example.com/model"}],
         "some": [{"matchAttribute": "a.example.com/model", "requests": ["r1"]}],

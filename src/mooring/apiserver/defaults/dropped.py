@@ -47,9 +47,6 @@ CONVERSIONS: dict[str, Callable[[Object], None]] = {
     "coordination.v1.LeaseSpec": _without("strategy", "preferredHolder"),
     "discovery.v1.Endpoint": _without("deprecatedTopology"),
     "resource.v1.DeviceAttribute": _without("bools", "ints", "strings", "versions"),
-    "resource.v1.DeviceCounterConsumption": _without("compatibilityGroups"),
-    "resource.v1.DeviceSubRequest": _without("derivedAttributes"),
-    "resource.v1.ExactDeviceRequest": _without("derivedAttributes"),
     "resource.v1.DeviceRequestAllocationResult": _without("skipNodeOperations"),
     "resource.v1.ResourceSliceSpec": _without("partitionTypeAttribute", "skipNodeOperations"),
 }

@@ -19,6 +19,7 @@ from mooring.api.field_errors import (
     too_long,
     too_many,
 )
+from mooring.apiserver.validation.device_derivations import ClaimDerivations, derivations_of
 from mooring.apiserver.validation.device_selectors import check_selector, require_compiled
 from mooring.apiserver.validation.field_problems import Object, immutable, repeated
 from mooring.apiserver.validation.formats import (
@@ -90,15 +91,15 @@ def _claim_spec(spec: Object, path: str) -> list[FieldError]:
         for one in request.get("firstAvailable") or ()
     }
     problems, requests = _bounded(requests, f"{where}.requests", _MOST)
+    parts = [part for request in requests for part in _parts(request)]
     require_compiled(
-        expression
-        for request in requests
-        for part in _parts(request)
-        for expression in _expressions(part)
+        (expression for part in parts for expression in _expressions(part)),
+        (one.get("expression") or "" for part in parts for one in derivations_of(part)),
     )
+    derivations = ClaimDerivations(devices.get("constraints") or (), _full_name)
     seen: set[str] = set()
     for i, request in enumerate(requests):
-        problems += _request(request, f"{where}.requests[{i}]")
+        problems += _request(request, f"{where}.requests[{i}]", derivations)
         if request["name"] in seen:
             problems.append(duplicate(f"{where}.requests[{i}]", request))
         seen.add(request["name"])
@@ -112,7 +113,7 @@ def _claim_spec(spec: Object, path: str) -> list[FieldError]:
         at = f"{where}.config[{i}]"
         problems += _references(config.get("requests") or (), f"{at}.requests", names)
         problems += check_configuration(config, at)
-    return problems
+    return problems + derivations.check_total(where)
 
 
 def _bounded(items: Sequence[T], path: str, most: int) -> tuple[list[FieldError], Sequence[T]]:
@@ -136,7 +137,7 @@ def _expressions(part: Object) -> Iterator[str]:
             yield (selector.get("cel") or {}).get("expression") or ""
 
 
-def _request(request: Object, path: str) -> list[FieldError]:
+def _request(request: Object, path: str, derivations: ClaimDerivations) -> list[FieldError]:
     problems = each(f"{path}.name", request["name"], label_problems(request["name"]))
     exactly, first = request.get("exactly"), request.get("firstAvailable")
     if exactly is None and not first:
@@ -148,7 +149,8 @@ def _request(request: Object, path: str) -> list[FieldError]:
         )
         return [*problems, invalid(path, None, why)]
     if exactly is not None:
-        return problems + _exact(exactly, f"{path}.exactly")
+        problems += _exact(exactly, f"{path}.exactly")
+        return problems + derivations.check(exactly, f"{path}.exactly", request["name"])
     found, alternatives = _bounded(first or (), f"{path}.firstAvailable", _MOST_ALTERNATIVES)
     problems += found
     seen: set[str] = set()
@@ -156,6 +158,7 @@ def _request(request: Object, path: str) -> list[FieldError]:
         where, name = f"{path}.firstAvailable[{i}]", one.get("name") or ""
         problems += each(f"{where}.name", name, label_problems(name))
         problems += _exact(one, where)
+        problems += derivations.check(one, where, f"{request['name']}/{name}")
         if name in seen:
             problems.append(duplicate(where, one))
         seen.add(name)
@@ -232,11 +235,14 @@ def _constraint(constraint: Object, path: str, names: set[str]) -> list[FieldErr
     problems = _references(constraint.get("requests") or (), f"{path}.requests", names)
     for field in ("matchAttribute", "distinctAttribute"):
         if (name := constraint.get(field)) is not None:
-            problems += qualified_name(name, f"{path}.{field}", declared=True)
-            if "/" not in name:
-                problems.append(invalid(f"{path}.{field}", name, FULLY_QUALIFIED))
-            return problems
+            return problems + _full_name(name, f"{path}.{field}")
     return [*problems, required(path, ONE_ATTRIBUTE)]
+
+
+def _full_name(name: str, path: str) -> list[FieldError]:
+    """Check the name of an attribute with its domain."""
+    problems = qualified_name(name, path, declared=True)
+    return problems if "/" in name else [*problems, invalid(path, name, FULLY_QUALIFIED)]
 
 
 def _references(given: Sequence[str], path: str, names: set[str]) -> list[FieldError]:

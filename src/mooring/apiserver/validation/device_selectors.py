@@ -1,11 +1,11 @@
-"""Device selectors: whether they compile, and what they can cost.
+"""Device selectors and derived attributes: whether they compile, and what they can cost.
 
 A claim can have hundreds of selectors of 10 KiB each, and compiling one of them can take 0.2 s. A
 request must not hold up the others for so long, so long selectors are compiled before the object is
 checked, one at a time; the check then finds the results.
 """
 
-# kubernetes: pkg/apis/resource/validation/validation.go, validateCELSelector
+# kubernetes: pkg/apis/resource/validation/validation.go, validateCELExpression
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from functools import cache
 from mooring.api.field_errors import FieldError, forbidden, internal_error, invalid, too_long
 from mooring.cel.values import CompileError
 from mooring.plugins.dynamic_resources.selectors import MAX_COST, MAX_LENGTH, DeviceEnvironment
+
+#: An expression, and whether it is that of a derived attribute.
+_Source = tuple[str, bool]
 
 TOO_COMPLEX = "too complex, exceeds cost limit"
 _INTERNAL = "program instantiation failed"
@@ -28,7 +31,7 @@ _REMEMBERED = 16 << 20
 class UncompiledSelectors(Exception):
     """Long selectors of an object that must be compiled before the object can be checked."""
 
-    def __init__(self, expressions: tuple[str, ...]) -> None:
+    def __init__(self, expressions: tuple[_Source, ...]) -> None:
         super().__init__(f"{len(expressions)} selectors are not compiled yet")
         self.expressions = expressions
 
@@ -43,23 +46,38 @@ class UncompiledSelectors(Exception):
                 await asyncio.sleep(0)
 
 
-def require_compiled(expressions: Iterable[str]) -> None:
-    """Raise UncompiledSelectors if compiling an object's selectors would take long."""
+def require_compiled(selectors: Iterable[str], derived: Iterable[str] = ()) -> None:
+    """Raise UncompiledSelectors if compiling an object's expressions would take long."""
     faults = _faults()
+    sources = [*((text, False) for text in selectors), *((text, True) for text in derived)]
     missing = tuple(
         dict.fromkeys(
-            each for each in expressions if not _is_too_long(each) and not faults.knows(each)
+            each for each in sources if not _is_too_long(each[0]) and not faults.knows(each)
         )
     )
-    if sum(map(len, missing)) > _SHORT:
+    if sum(len(text) for text, _ in missing) > _SHORT:
         raise UncompiledSelectors(missing)
 
 
 def check_selector(expression: str, path: str) -> list[FieldError]:
     """Check the expression of a selector."""
+    return _check((expression, False), path)[0]
+
+
+def check_derived_attribute(expression: str, path: str) -> tuple[list[FieldError], int]:
+    """Check the expression of a derived attribute; return also the highest cost it can have."""
+    return _check((expression, True), path)
+
+
+def _check(source: _Source, path: str) -> tuple[list[FieldError], int]:
+    expression, _ = source
     if _is_too_long(expression):
-        return [too_long(path, MAX_LENGTH)]
-    why = _faults().of(expression)
+        return [too_long(path, MAX_LENGTH)], 0
+    why, cost = _faults().of(source)
+    return _problems(expression, path, why), cost
+
+
+def _problems(expression: str, path: str, why: str) -> list[FieldError]:
     if not why:
         return []
     if why == TOO_COMPLEX:
@@ -74,39 +92,43 @@ def _is_too_long(expression: str) -> bool:
 
 
 class _Faults:
-    """What is wrong with selectors, remembered for the last ones."""
+    """What is wrong with expressions and what they can cost, remembered for the last ones."""
 
     def __init__(self) -> None:
         self._environment = DeviceEnvironment()
-        self._found: dict[str, str] = {}
+        self._found: dict[_Source, tuple[str, int]] = {}
         self._characters = 0
 
-    def knows(self, source: str) -> bool:
+    def knows(self, source: _Source) -> bool:
         return source in self._found
 
-    def of(self, source: str) -> str:
-        """Return what is wrong with an expression, or an empty string."""
+    def of(self, source: _Source) -> tuple[str, int]:
+        """Return what is wrong with an expression, or an empty string; and its highest cost."""
         found = self._found.get(source)
         if found is None:
-            found = self._found[source] = self._compile(source)
-            self._characters += len(source) + len(found)
+            found = self._found[source] = self._compile(*source)
+            self._characters += len(source[0]) + len(found[0])
             while self._characters > _REMEMBERED:
                 oldest = next(iter(self._found))
-                self._characters -= len(oldest) + len(self._found.pop(oldest))
+                self._characters -= len(oldest[0]) + len(self._found.pop(oldest)[0])
         return found
 
-    def _compile(self, source: str) -> str:
+    def _compile(self, source: str, derived: bool) -> tuple[str, int]:
         try:
-            expression = self._environment.compile(source)
+            if derived:
+                expression = self._environment.compile_derived(source, lists=False)
+            else:
+                expression = self._environment.compile(source)
         except CompileError as error:
-            return str(error)
+            return str(error), 0
         try:
             expression.program()
         except CompileError as error:
             # An expression that is not supported here may be supported by another scheduler.
             if str(error).startswith(_INTERNAL):
-                return str(error)
-        return TOO_COMPLEX if self._environment.max_cost(expression) > MAX_COST else ""
+                return str(error), 0
+        cost = self._environment.max_cost(expression)
+        return (TOO_COMPLEX if cost > MAX_COST else ""), cost
 
 
 @cache

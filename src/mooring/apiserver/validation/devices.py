@@ -15,6 +15,7 @@ from mooring.api.field_errors import (
     invalid,
     required,
     too_long,
+    too_many,
 )
 from mooring.apiserver.validation.device_claims import (
     POSITIVE,
@@ -22,7 +23,7 @@ from mooring.apiserver.validation.device_claims import (
     driver_name,
     qualified_name,
 )
-from mooring.apiserver.validation.field_problems import Object, immutable
+from mooring.apiserver.validation.field_problems import Object, immutable, repeated
 from mooring.apiserver.validation.formats import label_problems, subdomain_problems
 from mooring.apiserver.validation.node_allocatable import check_device_amounts
 
@@ -30,6 +31,8 @@ _PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 _VALUES = ("int", "bool", "string", "version", "ints", "bools", "strings", "versions")
 _POOL_LENGTH = 253
 _VALUE_LENGTH = 64
+#: The most compatibility groups of a device in one counter set.
+_MOST_GROUPS = 2
 _SEMANTIC = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
     r"(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
@@ -125,7 +128,21 @@ def _device(device: Object, path: str) -> list[FieldError]:
             problems.append(forbidden(where, "allowMultipleAllocations must be true"))
     for i, taint in enumerate(device.get("taints") or ()):
         problems += check_taint(taint, f"{path}.taints[{i}]")
+    for i, consumption in enumerate(device.get("consumesCounters") or ()):
+        groups = consumption.get("compatibilityGroups") or ()
+        problems += _groups(groups, f"{path}.consumesCounters[{i}].compatibilityGroups")
     return [*problems, *check_device_amounts(device, path)]
+
+
+def _groups(groups: Sequence[str], path: str) -> list[FieldError]:
+    if len(groups) > _MOST_GROUPS:
+        return [too_many(path, len(groups), _MOST_GROUPS)]
+    problems: list[FieldError] = []
+    for i, group in enumerate(groups):
+        # apimachinery: pkg/api/validate/strfmt.go counts bytes
+        found = [why.replace("63 characters", "63 bytes") for why in label_problems(group)]
+        problems += each(f"{path}[{i}]", group, found)
+    return problems + [duplicate(f"{path}[{i}]", groups[i]) for i in repeated(groups)]
 
 
 def check_taint_rule(rule: Object) -> list[FieldError]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,7 @@ _MAX_ATTRIBUTES = 32
 #: The kinds of types that an attribute may have; "any" and "dyn" are known at run time only.
 _SCALARS = ("bool", "int", "string", "any", "dyn")
 _SEMVER = "kubernetes.Semver"
+_ANY = re.compile(r"\bany\b")
 _INCLUDES = "includes dra_includes_dyn_dyn dyn.(dyn) -> bool"
 
 
@@ -64,7 +66,7 @@ class DeviceEnvironment:
         kinds = ("bool", "any", "dyn") if self._lists else ("bool", "any")
         if expression.type.kind not in kinds:
             raise CompileError(
-                f"must evaluate to bool or the unknown type, not {expression.type.text}"
+                f"must evaluate to bool or the unknown type, not {_described(expression.type)}"
             )
         return expression
 
@@ -81,7 +83,7 @@ class DeviceEnvironment:
             or_list = " or a list of these scalars" if lists else ""
             raise CompileError(
                 "must evaluate to a primitive scalar (string, integer, boolean, semver)"
-                f"{or_list}, not {kind.text}"
+                f"{or_list}, not {_described(kind)}"
             )
         return expression
 
@@ -94,6 +96,11 @@ class DeviceEnvironment:
     def max_cost(self, expression: Expression) -> int:
         """Return the highest cost that an expression can have."""
         return expression.max_cost(self._sizes)
+
+
+def _described(kind: types.Type) -> str:
+    """Return a type as messages about the result of an expression show it."""
+    return _ANY.sub("google.protobuf.Any", kind.text)
 
 
 def _is_scalar(kind: types.Type) -> bool:
