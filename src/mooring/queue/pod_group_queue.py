@@ -291,7 +291,7 @@ class PodGroupQueue:
             self._places.backoff.start(entity)
             return QueueingStrategy.AFTER_BACKOFF
         refused = (member.unschedulable_plugins for member in members)
-        entity.unschedulable_plugins = frozenset((GANG_SCHEDULING,)).union(*refused)
+        entity.unschedulable_plugins = entity.refusers.union((GANG_SCHEDULING,), *refused)
         pending = (member.pending_plugins for member in members)
         entity.pending_plugins = frozenset[str]().union(*pending)
         self._places.backoff.start(entity)

@@ -22,7 +22,7 @@ class QueuedPodGroupInfo(QueuedPodInfo):
     QueuedPodInfo is.
     """
 
-    __slots__ = ("gating_member", "group", "members")
+    __slots__ = ("gating_member", "group", "members", "refusers")
 
     is_group = True
 
@@ -37,6 +37,9 @@ class QueuedPodGroupInfo(QueuedPodInfo):
         self.members: dict[str, QueuedPodInfo] = {first.key: first}
         #: The member that PreEnqueue refused last; the first to be asked again.
         self.gating_member: QueuedPodInfo | None = None
+        #: The plugins that refused a pod in any placement of the last attempt. What a pod is told
+        #: is only about one placement.
+        self.refusers: frozenset[str] = frozenset()
 
     @property
     def size(self) -> int:

@@ -99,6 +99,7 @@ class CompositePlacing(PodGroupPlacing):
         finally:
             found = (one for part in self._parts.values() for one in part.refusals)
             self.refusals = [*self._earlier, *found]
+            self.refusers.update(*(part.refusers for part in self._parts.values()))
         self._statuses = trial.statuses
         status = trial.statuses[self.group.entity_key]
         if status is None and not self.placed():

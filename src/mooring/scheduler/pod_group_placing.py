@@ -117,6 +117,8 @@ class PodGroupPlacing:
         self.state.record_plugin_metrics = timed
         #: The pods that were tried and found no node.
         self.refusals: list[MemberRefusal] = list(refusals)
+        #: The plugins that refused a pod on a node, in any placement.
+        self.refusers: set[str] = set()
         #: One for each pod that was tried, in order.
         self.results: list[MemberResult] = []
         #: The placements in the order in which they were generated, if they are examined.
@@ -211,7 +213,7 @@ class PodGroupPlacing:
         start = self._clock.now()
         trials = [Trial(_rows(nodes.where(one.mask)), self._course()) for one in placements]
         searched = self._attempts.search_placements(
-            self.profile, self.pods, trials, self._new_state
+            self.profile, self.pods, trials, self._new_state, self.refusers
         )
         statuses = [trial.course.status for trial in trials]
         if not searched or any(one is not None and one.is_error for one in statuses):
@@ -485,6 +487,7 @@ class PodGroupPlacing:
             member, state, start, post_filter=False, within=within
         )
         if decision.outcome is not Outcome.SCHEDULED:
+            self.refusers |= decision.unschedulable_plugins
             if decision.statuses is not None:
                 self.refusals.append(MemberRefusal(member.pod, state, decision.statuses))
             return MemberResult(member, start, failure=Failure.of(decision))

@@ -131,6 +131,7 @@ class PodGroupAttempts:
         vlog(log, 3, _ATTEMPTING, podGroupType=group.entity_type, podGroup=group)
         placing = self._placing(profile, group, members, timed, examine=self._examines(group))
         status = await placing.place()
+        info.refusers = frozenset(placing.refusers)
         self._metrics.pod_group_scheduling_algorithm_duration.observe(self._clock.now() - start)
         if status is None:
             self._tell_examiner(info, placing.pods, None, placing.tried)
