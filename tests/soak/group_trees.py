@@ -205,9 +205,11 @@ class TreeRun:
         await asyncio.sleep(SETTLING_SECONDS)
         self._free_torn_trees()
         await asyncio.sleep(SETTLING_SECONDS)
-        await self._create_all(self._pod_makers())
         for rack in RACKS:
             self._store.create(NODES, make_node(f"large-{rack}", PLENTY, rack))
+        # Without room, a pod of a higher priority would preempt others.
+        await asyncio.sleep(SETTLING_SECONDS)
+        await self._create_all(self._pod_makers())
         await self._settle()
 
     def _free_torn_trees(self) -> None:
@@ -323,7 +325,9 @@ class TreeRun:
         if found := self._store.list(path):
             group = self._random.choice(found)
             labels = {"touched": str(self._store.version)}
-            self._store.replace(path, {**group, "metadata": {**group["metadata"], "labels": labels}})
+            self._store.replace(
+                path, {**group, "metadata": {**group["metadata"], "labels": labels}}
+            )
 
     def _lower_minimum(self) -> None:
         gangs = [

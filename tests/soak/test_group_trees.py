@@ -109,9 +109,7 @@ FORGOTTEN = property(lambda info: frozenset(), do_nothing)
         ),
     ],
 )
-def test_a_planted_bug_is_found(
-    planted: Any, found: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_planted_bug_is_found(planted: Any, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for owner, name, value in planted:
         monkeypatch.setattr(owner, name, value)
     violations = (one for seed in range(40) for one in run_group_trees(seed).violations)
