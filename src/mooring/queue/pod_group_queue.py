@@ -115,8 +115,9 @@ class PodGroupQueue:
         leaving = [one for one in entity.each() if scheduling_group_key(one.pod) in leaves]
         for member in leaving:
             self._file(self._incomplete, scheduling_group_key(member.pod), member)
-        if leaving:
-            self._take_from(entity, leaving)
+        # Even if no pod leaves: the pods of the group that have a node no longer bind the rest of
+        # the tree to their domain.
+        self._take_from(entity, leaving)
 
     # ---- changes of pods
 

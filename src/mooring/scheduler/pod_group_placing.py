@@ -42,11 +42,11 @@ from mooring.framework.pod_groups import PodGroups
 from mooring.framework.pod_info import PodInfo
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
+from mooring.framework.tried_groups import TriedGroup, TriedPlacement, TriedPod
 from mooring.framework.what_if import one_row
 from mooring.observe.clock import Clock
 from mooring.observe.logs import vlog
 from mooring.queue.queued_pod_info import QueuedPodInfo
-from mooring.scheduler.examined_group import TriedPlacement, TriedPod
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
 
@@ -150,6 +150,12 @@ class PodGroupPlacing:
         """Return what became of each pod group, if `place` has returned this status."""
         assert isinstance(self.group, WorkloadPodGroup)
         return (GroupResult(self.group, self._members, self.results, status),)
+
+    def examined(self, status: Status | None) -> TriedGroup:
+        """Return what was tried, if `place` has returned this status."""
+        running = self._groups.count_placed(self.group.key) - len(self.placed())
+        size = len(self._members)
+        return TriedGroup(self.group, status, tuple(self.tried), running, size)
 
     async def place(self, within: Rows | None = None) -> Status | None:
         """Place the pods on these rows, or anywhere; return why the group does not fit, or None.
@@ -318,10 +324,7 @@ class PodGroupPlacing:
         """Return the position of the best placement; `numbers` are those of the placements."""
 
         def scored(ranking: PlacementRanking) -> None:
-            for position, number in enumerate(numbers):
-                tried = self.tried[number]
-                tried.total = int(ranking.totals[position])
-                tried.scores = {name: int(x[position]) for name, x in ranking.scores.items()}
+            note_scores(ranking, [self.tried[number] for number in numbers])
 
         chosen = choose_placement(
             self.profile, self.state, self.group, fitting, scored if self._examine else None
@@ -520,6 +523,13 @@ def choose_placement(
     totals = ranking.totals
     best: list[int] = np.flatnonzero(totals == totals.max()).tolist()
     return profile.handle.random.choice(best)
+
+
+def note_scores(ranking: PlacementRanking, placements: Sequence[TriedPlacement]) -> None:
+    """Record the scores of placements that fit, in their order."""
+    for position, tried in enumerate(placements):
+        tried.total = int(ranking.totals[position])
+        tried.scores = {name: int(x[position]) for name, x in ranking.scores.items()}
 
 
 def none_available(count: int, first: Status) -> Status:
