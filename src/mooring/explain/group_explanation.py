@@ -11,11 +11,10 @@ from typing import Any
 
 from mooring.api import CompositePodGroup, Pod, scheduling_group_key
 from mooring.explain.tables import table, wrap
-from mooring.framework.tried_groups import ALL_NODES, TriedGroup, TriedPlacement
+from mooring.framework.tried_groups import ALL_NODES, GroupLine, TriedGroup, TriedPlacement
 from mooring.scheduler.examined_group import ExaminedGroup
 
 _INDENT = "  "
-_QUORUM_RUNS = "has its quorum, and no other pod fits"
 #: At most this many placements are listed; the chosen one always is.
 SHOWN_PLACEMENTS = 20
 
@@ -146,22 +145,27 @@ def _message(pod: Pod, found: ExaminedGroup) -> str:
 # ---- trees
 
 
-def _tree(top: TriedGroup, width: int | None) -> Iterator[str]:
-    """Yield the groups of a tree, and then the placements of those that have several."""
-    groups = list(top.walk())
-    yield from table(
+def tree_table(groups: Sequence[GroupLine]) -> list[str]:
+    """Return a table of the groups of a tree."""
+    return table(
         ["GROUP", "NEEDS", "PLACED", "PLACEMENT", "RESULT"],
         [
             [
-                f"{_INDENT * depth}{one.group.name}",
-                str(one.group.min_count),
-                one.progress if one.is_tried else "-",
-                _where(one),
-                _fate(one),
+                f"{_INDENT * one.depth}{one.name}",
+                str(one.needs),
+                one.placed,
+                one.placement,
+                one.result,
             ]
-            for depth, one in groups
+            for one in groups
         ],
     )
+
+
+def _tree(top: TriedGroup, width: int | None) -> Iterator[str]:
+    """Yield the groups of a tree, and then the placements of those that have several."""
+    groups = list(top.walk())
+    yield from tree_table(top.lines())
     for _, one in groups:
         if len(one.placements) == 1 and not isinstance(one.group, CompositePodGroup):
             yield from _refusals(one, one.placements, width)
@@ -169,23 +173,6 @@ def _tree(top: TriedGroup, width: int | None) -> Iterator[str]:
         if len(one.placements) > 1:
             yield ""
             yield from _placements(one, width)
-
-
-def _where(one: TriedGroup) -> str:
-    if len(one.placements) > 1 and one.chosen is None:
-        return f"0 of {len(one.placements)}"
-    return "-" if one.shown is None else one.shown.name or ALL_NODES
-
-
-def _fate(one: TriedGroup) -> str:
-    if not one.is_tried:
-        return "not tried"
-    if one.status is None:
-        return "fits"
-    if one.shown is None:
-        return one.message
-    # The text of a group with several placements is that of the first one.
-    return _QUORUM_RUNS if one.shown.status is None else one.shown.status.message
 
 
 # ---- placements
@@ -235,7 +222,7 @@ def _refused(one: TriedPlacement) -> str:
     """Return the first pod, or the first part, that does not fit in a placement, and why."""
     part = next((part for part in one.parts if part.is_tried and not part.fits), None)
     if part is not None:
-        return f"{part.group.name}: {_fate(part)}"
+        return f"{part.group.name}: {part.result}"
     pod = next((tried for tried in one.pods if tried.message), None)
     return "" if pod is None else f"{pod.pod.key}: {pod.message}"
 

@@ -1,6 +1,7 @@
 """What an attempt to schedule a group looked at: its placements, and in each its pods or parts.
 
-It is recorded only if somebody asks for it: `mooring schedule --explain`, `run_cycle` in tests.
+All of it is recorded only if somebody asks for it: `mooring schedule --explain`, `run_cycle` in
+tests. Otherwise only trees of composite groups are recorded, with one placement of each pod group.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from mooring.api import AnyPodGroup, CompositePodGroup, Pod
 from mooring.framework.status import Status
 
 ALL_NODES = "all nodes"
+_QUORUM_RUNS = "has its quorum, and no other pod fits"
 
 
 class TriedPod(msgspec.Struct, frozen=True):
@@ -54,6 +56,24 @@ class TriedPlacement(msgspec.Struct):
             if one.group.name == name:
                 return one
         raise KeyError(name)
+
+
+class GroupLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A group of a tree in one attempt, in a few words."""
+
+    #: How far below the top it is.
+    depth: int
+    kind: str
+    name: str
+    #: How many pods or parts it needs.
+    needs: int
+    #: Whether it has them.
+    fits: bool
+    #: Such as "2 of 3 pods"; "-" if it was not tried.
+    placed: str
+    #: The placement that was chosen; "0 of N" if it fits in none of several.
+    placement: str
+    result: str
 
 
 class TriedGroup(msgspec.Struct, frozen=True):
@@ -107,6 +127,41 @@ class TriedGroup(msgspec.Struct, frozen=True):
     def find(self, name: str) -> TriedGroup | None:
         """Return the group with a name in the shown placements, or None."""
         return next((one for _, one in self.walk() if one.group.name == name), None)
+
+    def lines(self) -> list[GroupLine]:
+        """Return the group and all below it in their shown placements."""
+        return [
+            GroupLine(
+                depth=depth,
+                kind=one.group.kind,
+                name=one.group.name,
+                needs=one.group.min_count,
+                fits=one.fits,
+                placed=one.progress if one.is_tried else "-",
+                placement=one.place,
+                result=one.result,
+            )
+            for depth, one in self.walk()
+        ]
+
+    @property
+    def place(self) -> str:
+        """Return the name of the chosen placement; "0 of N" if it fits in none of several."""
+        if len(self.placements) > 1 and self.chosen is None:
+            return f"0 of {len(self.placements)}"
+        return "-" if self.shown is None else self.shown.name or ALL_NODES
+
+    @property
+    def result(self) -> str:
+        """Return in a few words what became of the group."""
+        if not self.is_tried:
+            return "not tried"
+        if self.status is None:
+            return "fits"
+        if self.shown is None:
+            return self.message
+        # The text of a group with several placements is that of the first one.
+        return _QUORUM_RUNS if self.shown.status is None else self.shown.status.message
 
     def __str__(self) -> str:
         return "\n".join("  " * depth + one._line() for depth, one in self.walk())

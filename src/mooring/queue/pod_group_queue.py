@@ -305,8 +305,13 @@ class PodGroupQueue:
     # ---- for debugging and display
 
     def is_missing(self, group_key: str) -> bool:
-        """Return whether a group does not exist."""
-        return self._groups.get(group_key) is None
+        """Return whether a pod group, or a group above it, does not exist."""
+        return self._groups.root_of(group_key) is None
+
+    def missing_above(self, group_key: str) -> str:
+        """Return "namespace/name" of the composite group that a pod group waits for; "" if none."""
+        above = tuple(self._groups.ancestry(group_key))
+        return above[-1].parent_key if above and self.is_missing(group_key) else ""
 
     def waiting(self) -> Iterator[QueuedPodInfo]:
         """Yield the pods that are in no part of the queue: incomplete or arrived."""

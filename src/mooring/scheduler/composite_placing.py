@@ -47,7 +47,7 @@ class _Trial(msgspec.Struct):
     statuses: _Statuses
     #: By pod group, what became of its pods, and where they were placed.
     results: dict[str, tuple[list[MemberResult], Sequence[tuple[PodInfo, str]]]]
-    #: If the attempt is examined, the group, and the parts of a composite group in the placement.
+    #: The group, and the parts of a composite group in the placement, as far as it is examined.
     tried: TriedGroup | None = None
     parts: Sequence[TriedGroup] = ()
 
@@ -145,14 +145,12 @@ class CompositePlacing(PodGroupPlacing):
             part = self._parts[group.key]
             status = await part.place(within)
             trial = self._kept(group, {group.entity_key: status})
-            trial.tried = part.examined(status) if self._examine else None
+            trial.tried = part.examined(status)
             return trial
         noted: list[TriedPlacement] = []
         trial = await self._place_composite(group, within, noted)
-        if self._examine:
-            size = len(self._groups.children(group))
-            status = trial.statuses[group.entity_key]
-            trial.tried = TriedGroup(group, status, noted, size=size)
+        status, size = trial.statuses[group.entity_key], len(self._groups.children(group))
+        trial.tried = TriedGroup(group, status, noted, size=size)
         return trial
 
     async def _place_composite(
@@ -160,7 +158,7 @@ class CompositePlacing(PodGroupPlacing):
     ) -> _Trial:
         """Try a composite group in every placement; leave it placed in the best one.
 
-        The placements are added to `noted` if the attempt is examined.
+        The placements are added to `noted`.
         """
         nodes = self.profile.handle.snapshot
         if within is not None:
@@ -176,18 +174,9 @@ class CompositePlacing(PodGroupPlacing):
             self._clear(group)
             trial = await self._place_children(group, part_of_nodes)
             status = trial.statuses[group.entity_key]
-            if self._examine:
-                chosen = status is None and len(placements) == 1
-                noted.append(
-                    TriedPlacement(
-                        placement.name,
-                        len(part_of_nodes),
-                        (),
-                        status,
-                        is_chosen=chosen,
-                        parts=trial.parts,
-                    )
-                )
+            tried = TriedPlacement(placement.name, len(part_of_nodes), (), status)
+            tried.is_chosen, tried.parts = status is None and len(placements) == 1, trial.parts
+            noted.append(tried)
             if status is not None and status.is_error:
                 return _Trial({group.entity_key: status}, trial.results)
             if status is None:
@@ -221,9 +210,8 @@ class CompositePlacing(PodGroupPlacing):
         def scored(ranking: PlacementRanking) -> None:
             note_scores(ranking, [noted[number] for number in numbers])
 
-        observer = scored if self._examine else None
-        chosen = choose_placement(self.profile, self.state, group, fitting, observer)
-        if self._examine and not isinstance(chosen, Status):
+        chosen = choose_placement(self.profile, self.state, group, fitting, scored)
+        if not isinstance(chosen, Status):
             noted[numbers[chosen]].is_chosen = True
         return chosen
 
@@ -251,11 +239,10 @@ class CompositePlacing(PodGroupPlacing):
             status = Status.unschedulable(GROUP_UNSCHEDULABLE, *status.reasons)
         statuses[group.entity_key] = status
         trial = self._kept(group, statuses)
-        if self._examine:
-            trial.parts = [
-                tried.get(child.entity_key) or TriedGroup(child, None, is_tried=False)
-                for child in children
-            ]
+        trial.parts = [
+            tried.get(child.entity_key) or TriedGroup(child, None, is_tried=False)
+            for child in children
+        ]
         if status is not None:
             self._undo(group)
         return trial

@@ -121,6 +121,8 @@ class PodGroupPlacing:
         self.refusers: set[str] = set()
         #: One for each pod that was tried, in order.
         self.results: list[MemberResult] = []
+        #: The name of the placement that the results are about.
+        self._where = ""
         #: The placements in the order in which they were generated, if they are examined.
         self.tried: list[TriedPlacement] = []
         self._examine = examine
@@ -154,8 +156,12 @@ class PodGroupPlacing:
     def examined(self, status: Status | None) -> TriedGroup:
         """Return what was tried, if `place` has returned this status."""
         running = self._groups.count_placed(self.group.key) - len(self.placed())
-        size = len(self._members)
-        return TriedGroup(self.group, status, tuple(self.tried), running, size)
+        placements = self.tried or [self._summary(status)]
+        return TriedGroup(self.group, status, tuple(placements), running, len(self._members))
+
+    def _summary(self, status: Status | None) -> TriedPlacement:
+        """Return the placement that the results are about, if the placements are not examined."""
+        return TriedPlacement(self._where, 0, self._tried_pods(), status, is_chosen=status is None)
 
     async def place(self, within: Rows | None = None) -> Status | None:
         """Place the pods on these rows, or anywhere; return why the group does not fit, or None.
@@ -164,6 +170,7 @@ class PodGroupPlacing:
         """
         self.undo()
         self.tried.clear()
+        self._where = ""
         nodes = self.profile.handle.snapshot
         if within is not None:
             nodes = nodes.select(within)
@@ -184,6 +191,7 @@ class PodGroupPlacing:
     async def _place_in_best(self, nodes: Nodes, placements: Sequence[Placement]) -> Status | None:
         """Try the group in every placement; leave it placed in the best one."""
         self.tried.clear()
+        self._where = placements[0].name if placements else ""
         fitting: list[tuple[GroupAssignments, list[MemberResult]]] = []
         numbers: list[int] = []
         first: tuple[Status, list[MemberResult]] | None = None
@@ -210,6 +218,7 @@ class PodGroupPlacing:
             self.results = []
             return chosen
         found, results = fitting[chosen]
+        self._where = found.placement
         return self.place_again(results, found.pods)
 
     # Placements that are searched together.
@@ -238,6 +247,7 @@ class PodGroupPlacing:
         numbers = [number for number, trial in enumerate(trials) if trial.course.status is None]
         if not numbers:
             # Carry out the first one, for what each pod is told.
+            self._where = placements[0].name
             status = await self._place_in(trials[0].rows)
             if status is None or not status.is_rejected:
                 return status
@@ -247,6 +257,7 @@ class PodGroupPlacing:
         if isinstance(chosen, Status):
             self.results = []
             return chosen
+        self._where = fitting[chosen].placement
         if await self._carry_out(trials[numbers[chosen]]):
             return None
         return await self._place_in_best(nodes, placements)
@@ -293,14 +304,18 @@ class PodGroupPlacing:
     ) -> None:
         """Record what became of the pods in a placement, if that is examined."""
         if self._examine:
-            pods = [
-                TriedPod(
-                    one.info.pod, one.node_name, "" if one.failure is None else one.failure.message
-                )
-                for one in self.results
-            ]
             chosen = is_only and status is None
-            self.tried.append(TriedPlacement(name, len(nodes), pods, status, is_chosen=chosen))
+            self.tried.append(
+                TriedPlacement(name, len(nodes), self._tried_pods(), status, is_chosen=chosen)
+            )
+
+    def _tried_pods(self) -> list[TriedPod]:
+        return [
+            TriedPod(
+                one.info.pod, one.node_name, "" if one.failure is None else one.failure.message
+            )
+            for one in self.results
+        ]
 
     async def _evaluate(
         self, placement: Placement, nodes: Nodes, *, is_only: bool

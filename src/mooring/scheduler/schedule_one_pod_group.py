@@ -133,6 +133,7 @@ class PodGroupAttempts:
         placing = self._placing(profile, group, members, timed, examine=self._examines(group))
         status = await placing.place()
         info.refusers = frozenset(placing.refusers)
+        info.tree = placing.examined(status) if isinstance(placing, CompositePlacing) else None
         self._metrics.pod_group_scheduling_algorithm_duration.observe(self._clock.now() - start)
         if status is None:
             self._tell_examiner(info, placing.examined(None), placing.pods, None)
@@ -356,7 +357,9 @@ class PodGroupAttempts:
             self._fail_member(member, Failure(message, rejected=False), now)
         pods = [member.pod for member in info.in_order()]
         error = Status.error(message)
-        self._tell_examiner(info, TriedGroup(info.group, error), pods, error)
+        tried = TriedGroup(info.group, error)
+        info.tree = tried if isinstance(info.group, CompositePodGroup) else None
+        self._tell_examiner(info, tried, pods, error)
         root = self._groups.latest(info.group)
         for group in () if root is None else self._groups.leaves(root):
             members = [one for one in info.in_order() if scheduling_group_key(one.pod) == group.key]
