@@ -72,9 +72,10 @@ coverage: venv ## run every test and measure the lines and branches that they ex
 SEEDS ?= 5000
 FIRST ?= 0
 GROUP_SEEDS ?= 2000
-soak: venv ## run SEEDS=N seeds of the fault simulation, from FIRST=N on, and GROUP_SEEDS=N of pod groups
+soak: venv ## run SEEDS=N seeds of the fault simulation, from FIRST=N on, and GROUP_SEEDS=N of pod groups and of trees of groups
 	@$(BIN)/python -m tests.soak.soak --first $(FIRST) --seeds $(SEEDS) --jobs $(JOBS)
 	@$(BIN)/python -m tests.soak.pod_groups --seeds $(GROUP_SEEDS)
+	@$(BIN)/python -m tests.soak.group_trees --seeds $(GROUP_SEEDS)
 
 # The test suite runs 10.
 gangs: venv ## run 100 seeds of two gangs that fit one at a time, with faults

@@ -461,6 +461,61 @@ def test_a_pod_of_a_group_that_has_a_node_is_explained_in_its_group(
     assert [pod["name"] for pod in placement["pods"]] == ["gang-0"]
 
 
+TREE = """\
+apiVersion: scheduling.k8s.io/v1alpha3
+kind: CompositePodGroup
+metadata: {name: job}
+spec: {schedulingPolicy: {gang: {minGroupCount: 2}}}
+---
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: other}
+spec: {parentCompositePodGroupName: job, schedulingPolicy: {basic: {}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: other-0}
+spec:
+  schedulingGroup: {podGroupName: other}
+  containers: [{name: c, resources: {requests: {cpu: "CPU"}}}]
+---
+""" + GANG.replace("spec: {scheduling", "spec: {parentCompositePodGroupName: job, scheduling")
+TREES = f"{GATE},TopologyAwareWorkloadScheduling=true,CompositePodGroup=true"
+
+
+def test_a_pod_of_a_tree_is_explained_with_all_groups(folder: Path, capsys: Output) -> None:
+    (folder / "tree.yaml").write_text(TREE.replace("CPU", "9"))
+    assert run("-f", "tree.yaml", TREES, "--explain", "gang-1") == 0
+    out = capsys.readouterr().out
+    whose = "default/gang-1, pod group default/gang of composite pod group default/job"
+    assert f"{whose}, attempt 1: unschedulable\n" in out
+    assert "\nGROUP    NEEDS  PLACED " in out
+    assert "\n  gang   2      2 of 2 pods    all nodes  fits\n" in out
+    assert "\n  other  1      0 of 1 pods " in out
+    assert "other: default/other-0: 0/2 nodes are available: 2 Insufficient cpu." in out
+    (found,) = data(capsys, "-f", "tree.yaml", TREES, "--explain", "gang-1")["explain"]
+    assert (found["name"], found["podGroup"]["name"]) == ("gang-1", "gang")
+    tree = found["podGroup"]["tree"]
+    assert (tree["name"], tree["minGroupCount"], tree["fits"]) == ("job", 2, False)
+    parts = {one["name"]: one["fits"] for one in tree["placements"][0]["groups"]}
+    assert parts == {"gang": True, "other": False}
+
+
+def test_a_tree_of_manifests_is_placed_and_its_pods_can_be_asked_about_afterwards(
+    folder: Path, capsys: Output
+) -> None:
+    (folder / "tree.yaml").write_text(TREE.replace("CPU", "0"))
+    report = data(capsys, "-f", "tree.yaml", TREES)
+    results = {pod["name"]: pod["result"] for pod in report["pods"]}
+    assert [results[name] for name in ("gang-0", "gang-1", "other-0")] == ["scheduled"] * 3
+    placed = TREE.replace("CPU", "0").replace("  schedulingG", "  nodeName: n1\n  schedulingG")
+    (folder / "tree.yaml").write_text(placed)
+    (found,) = data(capsys, "-f", "tree.yaml", TREES, "--explain", "other-0")["explain"]
+    assert found["currentNode"] == "n1"
+    (top,) = found["podGroup"]["tree"]["placements"]
+    assert [one["fits"] for one in top["groups"]] == [True, True]
+
+
 def test_a_gated_pod_of_a_group_says_what_it_waits_for(folder: Path, capsys: Output) -> None:
     (folder / "gang.yaml").write_text(GANG.replace("minCount: 2", "minCount: 3"))
     (found,) = data(capsys, "-f", "gang.yaml", GATE, "--explain", "gang-0")["explain"]

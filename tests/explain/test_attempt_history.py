@@ -229,6 +229,41 @@ async def test_pods_of_a_group_are_recorded_once_each() -> None:
     assert len(records) == history.count == 5
 
 
+TREES = {"TopologyAwareWorkloadScheduling": True, "CompositePodGroup": True}
+
+
+async def test_the_last_attempt_of_a_tree_is_kept() -> None:
+    history = AttemptHistory()
+    world = GroupWorld(taps=[history], gates=TREES)
+    world.add_nodes("n", cpu=3, labels={"rack": "r1"})
+    world.add_composite("job", min_group_count=2)
+    world.gang("left", 2, parent="job", topology="rack")
+    world.gang("right", 2, parent="job")
+    await world.settle()
+    (record,) = history.records("default", "left-0")
+    assert (record.pod_group, record.composite_pod_group) == ("default/left", "default/job")
+    found = [(one.name, one.fits, one.placed, one.placement) for one in history.tree("default/job")]
+    assert found == [
+        ("job", False, "1 of 2 groups", "all nodes"),
+        ("left", True, "2 of 2 pods", "r1"),
+        ("right", False, "1 of 2 pods", "all nodes"),
+    ]
+    world.add_nodes("m", labels={"rack": "r2"})
+    await world.after(60)
+    assert [one.fits for one in history.tree("default/job")] == [True] * 3
+    assert history.tree("default/other") == ()
+
+
+async def test_a_tree_that_fails_before_its_placements_is_kept_too() -> None:
+    history = AttemptHistory()
+    world = GroupWorld(taps=[history], gates=TREES)
+    world.add_composite("job", min_group_count=1)
+    world.gang("left", 1, parent="job", priority=4)
+    await world.settle()
+    (top,) = history.tree("default/job")
+    assert "same priority as the pod group's priority, got 4 and 0" in top.result
+
+
 @pytest.mark.parametrize(("limit", "kept"), [(0, False), (1, True)])
 def test_no_memory_means_no_history(limit: int, kept: bool) -> None:
     assert (make_history(limit) is not None) == kept

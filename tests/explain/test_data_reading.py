@@ -14,7 +14,9 @@ from mooring.explain.data_reading import read_live_explanation
 from mooring.explain.live_explanation import LiveExplanation
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
+from mooring.framework.tried_groups import TriedGroup, TriedPlacement
 from mooring.queue.queue_places import QueuePlace, Whereabouts
+from mooring.testing import make_composite_pod_group, make_pod_group
 from mooring.testing.builders import make_node, make_pod
 from tests.explain.runs import explain
 
@@ -56,6 +58,11 @@ def live(objects: list[KubeObject], **more: Any) -> LiveExplanation:
     )
 
 
+TREE = TriedGroup(
+    make_composite_pod_group("job"),
+    None,
+    [TriedPlacement("", 3, (), None, parts=[TriedGroup(make_pod_group("part"), None)])],
+).lines()
 NODES = [make_node("n1", cpu="1", taints=["a=b:NoSchedule"]), make_node("n2"), make_node("n3")]
 
 
@@ -78,6 +85,7 @@ NODES = [make_node("n1", cpu="1", taints=["a=b:NoSchedule"]), make_node("n2"), m
         ),
         pytest.param(live([*NODES, make_pod(gates=["wait"])]), id="it is gated"),
         pytest.param(live([*NODES, make_pod()], exists=False), id="it is gone"),
+        pytest.param(live([*NODES, make_pod()], tree=TREE), id="it is part of a tree"),
     ],
 )
 def test_what_is_read_says_the_same(explained: LiveExplanation) -> None:
@@ -93,6 +101,8 @@ def test_data_of_another_shape(change: dict[str, Any]) -> None:
     data = live([*NODES, make_pod()]).data()
     with pytest.raises(ObjectError, match=r"^the explanation cannot be read: .* another version"):
         read_live_explanation({**data, **change})
+    del data["tree"]
+    assert read_live_explanation(data).tree == []
     del data["queue"]
     with pytest.raises(ObjectError, match="KeyError: 'queue'"):
         read_live_explanation(data)

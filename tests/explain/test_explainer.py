@@ -10,11 +10,13 @@ import pytest
 
 from mooring import Plugin, Status
 from mooring.errors import ObjectError
+from mooring.explain.attempt_history import AttemptHistory
 from mooring.explain.explainer import Explainer
 from mooring.explain.questions import QUESTIONS, TooManyQuestions, UnknownPodError
 from mooring.queue.queue_places import Whereabouts
 from tests.app.world import make_node, make_pod
 from tests.explain.histories import RecordedWorld
+from tests.scheduler.groups import GroupWorld
 
 
 async def test_a_pending_pod_is_explained_by_its_last_attempt_and_in_full() -> None:
@@ -221,3 +223,32 @@ async def test_looking_changes_nothing() -> None:
     assert evaluations.value == counted
     assert (world.client.writes, worked) == (writes, [])
     assert [info.pod.metadata.name for info in scheduler.cache.pods] == ["there"]
+
+
+async def test_a_pod_of_a_tree_is_explained_with_its_groups() -> None:
+    history = AttemptHistory()
+    gates = {"TopologyAwareWorkloadScheduling": True, "CompositePodGroup": True}
+    world = GroupWorld(taps=[history], gates=gates)
+    world.add_nodes("n", cpu=3)
+    world.add_composite("job", min_group_count=2)
+    world.gang("left", 2, parent="job")
+    world.gang("right", 2, parent="job")
+    await world.settle()
+    asked = asyncio.create_task(
+        Explainer(world.scheduler, history).explain_pod("default", "left-0")
+    )
+    await asyncio.sleep(0)
+    await world.settle()
+    found = await asked
+    assert [one["name"] for one in found.data()["tree"]] == ["job", "left", "right"]
+    lines = found.lines()
+    assert "pod group default/left of composite pod group default/job" in "\n".join(lines)
+    start = lines.index("The last attempt of composite pod group default/job:")
+    too_few = "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
+    first = "pod group is unschedulable, 0/1 placements are available, first placement status"
+    assert lines[start + 1 :] == [
+        "GROUP    NEEDS  PLACED         PLACEMENT  RESULT",
+        f"job      2      1 of 2 groups  all nodes  {too_few}",
+        "  left   2      2 of 2 pods    all nodes  fits",
+        f"  right  2      1 of 2 pods    all nodes  {first}: {too_few}",
+    ]

@@ -43,6 +43,17 @@ LATER = datetime(2026, 5, 4, 19, 42, 10).timestamp()
             "assigned Pod Delete, at the latest 19:42:10",
         ),
         ("active", {"position": 1, "pod_group": "shop/g"}, "active, position 1 (pod group shop/g)"),
+        (
+            "inFlight",
+            {"pod_group": "shop/g", "composite_pod_group": "shop/job"},
+            "in flight (pod group shop/g of composite pod group shop/job)",
+        ),
+        (
+            "withoutGroup",
+            {"pod_group": "shop/g", "composite_pod_group": "shop/job"},
+            "waiting for composite pod group shop/job, which is missing or above itself "
+            "(pod group shop/g)",
+        ),
     ],
 )
 def test_text(place: str, fields: dict[str, Any], text: str) -> None:

@@ -6,12 +6,12 @@ from mooring.explain.recording import record_of, weighted_points
 from mooring.framework.decision import Decision, Outcome, PostFilterResult
 from mooring.framework.status import Status
 from mooring.offline.driving import drive
-from mooring.testing import make_node, make_pod
+from mooring.testing import make_composite_pod_group, make_node, make_pod, make_pod_group
 from tests.explain.runs import make_scheduler
 
 
 def test_a_record_has_what_the_decision_says() -> None:
-    pod = make_pod("web", namespace="shop")
+    pod = make_pod("web", namespace="shop", group="crew")
     victim = make_pod("old", namespace="shop")
     decision = Decision(
         pod,
@@ -23,14 +23,24 @@ def test_a_record_has_what_the_decision_says() -> None:
         message="no",
         post_filter=PostFilterResult(Status.success(), "n1", (victim,)),
     )
-    record = record_of(decision, 3, 12.5, seed=9, sampling_start=4, pod_group="shop/crew")
+    group = make_pod_group("crew", namespace="shop")
+    record = record_of(decision, 3, 12.5, seed=9, sampling_start=4, group=group)
     assert (record.key, record.uid, record.attempt, record.time) == ("shop/web", pod.uid, 3, 12.5)
     assert (record.outcome, record.message, record.node) == ("unschedulable", "no", "")
     assert (record.seed, record.sampling_start, record.pod_group) == (9, 4, "shop/crew")
     assert record.refusing_plugins == ("Gang", "NodeAffinity", "NodePorts")
     assert (record.evaluated, record.feasible) == (7, 0)
     assert (record.nominated_node, record.victims) == ("n1", ("shop/old",))
-    assert record.sequence == 0
+    assert (record.sequence, record.composite_pod_group) == (0, "")
+
+
+def test_a_record_names_the_group_of_the_pod_and_the_top_of_the_tree() -> None:
+    decision = Decision(make_pod("web", group="part"), "default-scheduler")
+    top = make_composite_pod_group("job")
+    record = record_of(decision, 1, 0.0, seed=0, sampling_start=0, group=top)
+    assert (record.pod_group, record.composite_pod_group) == ("default/part", "default/job")
+    alone = record_of(decision, 1, 0.0, seed=0, sampling_start=0)
+    assert (alone.pod_group, alone.composite_pod_group) == ("", "")
 
 
 def test_a_pod_that_was_placed_has_no_refusals() -> None:

@@ -207,6 +207,28 @@ def test_a_tree_of_too_many_levels_is_held() -> None:
         assert (stage.plugin.pre_enqueue(member("a")) is not None) is held
 
 
+@pytest.mark.parametrize(
+    ("parents", "found"),
+    [
+        pytest.param({"p": "p"}, "p", id="a group that is its own parent"),
+        pytest.param({"p": "q", "q": "p"}, "q", id="two groups"),
+        pytest.param({"p": "q", "q": "r", "r": "p"}, "p", id="three groups"),
+        pytest.param({"p": "q", "q": "r", "r": "q"}, "q", id="two groups above another one"),
+        pytest.param(
+            {"p": "q", "q": "r", "r": "s", "s": "t", "t": "p"}, "s", id="more groups than levels"
+        ),
+    ],
+)
+def test_groups_that_are_above_themselves_are_held(parents: dict[str, str], found: str) -> None:
+    composites = [make_composite_pod_group(name, parent=up) for name, up in parents.items()]
+    stage = of_tree(*composites, make_pod_group("g", parent="p"))
+    stage.groups.set_pending(member("a"))
+    assert text(stage.plugin.pre_enqueue(member("a"))) == (
+        "failed to build hierarchy snapshot: cycle detected in composite pod group hierarchy: "
+        f"compositepodgroup/default/{found}"
+    )
+
+
 def test_the_pods_of_a_tree_wait_at_permit_for_each_other() -> None:
     stage = of_tree(*TREE)
     first = make_pod("c", group="h", node="n", metadata={"uid": "c"})

@@ -88,6 +88,21 @@ def test_a_part_that_is_deleted_leaves_the_rest_of_its_tree_in_the_queue() -> No
     assert [one.name for one in queue.pods_without_group()] == ["b"]
 
 
+def test_a_part_without_pending_pods_that_is_deleted_wakes_the_rest_of_its_tree() -> None:
+    queue = TreeQueue()
+    groups = queue.tree()
+    queue.add(member("a", "left"))
+    info = queue.take_group()
+    queue.fail(info, ["a"], by=["Fit"])
+    queue.group_attempted(info, UNSCHEDULABLE)
+    assert info.place is Place.UNSCHEDULABLE
+    # Its pods run: the others no longer have to share their domain.
+    queue.drop(groups["part"])
+    queue.clock.advance(60)
+    queue.flush()
+    assert members_of(queue.take_group()) == ["a"]
+
+
 def test_the_top_that_is_deleted_takes_all_pods_out() -> None:
     queue = TreeQueue()
     groups = queue.tree()

@@ -6,7 +6,7 @@ import pytest
 
 from mooring.framework.pod_groups import PodGroups
 from mooring.queue.queue_places import QueuePlace, Whereabouts
-from mooring.testing import make_pod, make_pod_group
+from mooring.testing import make_composite_pod_group, make_pod, make_pod_group
 from tests.queue.pods import Queue, a_queue, pod
 
 
@@ -99,6 +99,24 @@ def test_a_popped_pod_is_in_flight() -> None:
     assert [one.place for one in queue.where.all()] == [Whereabouts.IN_FLIGHT]
     queue.done("web")
     assert queue.where.of(pod()) is None
+
+
+def test_the_pods_of_a_tree_name_its_top_or_what_is_missing_of_it() -> None:
+    groups = PodGroups(composites=True)
+    queue = a_queue(pod_groups=groups)
+    groups.set_group(make_pod_group("g", parent="part"))
+    groups.set_group(make_composite_pod_group("part", parent="job"))
+    member = make_pod("m", group="g", metadata={"uid": "m"})
+    queue.add(member)
+    found = queue.where.of(member)
+    assert found is not None and found.place is Whereabouts.WITHOUT_GROUP
+    assert (found.pod_group, found.composite_pod_group) == ("default/g", "default/job")
+    top = make_composite_pod_group("job")
+    groups.set_group(top)
+    queue.add_group(top)
+    found = queue.where.of(member)
+    assert found is not None and found.place is Whereabouts.ACTIVE
+    assert (found.pod_group, found.composite_pod_group) == ("default/g", "default/job")
 
 
 @pytest.mark.parametrize("exists", [True, False])

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from mooring.api import KubeObject, WorkloadPodGroup
+from mooring.api import AnyPodGroup, KubeObject
 from mooring.framework.features import FeatureGates
-from mooring.framework.status import Status
+from mooring.framework.tried_groups import TriedGroup
 from mooring.offline.backlog import Outcomes, schedule_all
 from mooring.offline.driving import drive
 from mooring.offline.memory_scheduler import MemoryScheduler
-from mooring.scheduler.examined_group import ExaminedGroup, TriedPlacement, TriedPod
-from mooring.testing import make_node, make_pod, make_pod_group
+from mooring.scheduler.examined_group import ExaminedGroup
+from mooring.testing import make_composite_pod_group, make_node, make_pod, make_pod_group
 
 RACK = "example.com/rack"
 
@@ -23,7 +23,7 @@ class Examining(MemoryScheduler):
 
     wanted = ""
 
-    def wants(self, group: WorkloadPodGroup) -> bool:
+    def wants(self, group: AnyPodGroup) -> bool:
         return group.name == self.wanted
 
     def take(self, examined: ExaminedGroup) -> None:
@@ -38,6 +38,7 @@ def run(
     reuse: bool | None = None,
 ) -> tuple[list[ExaminedGroup], Outcomes]:
     gates = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": topology}
+    gates["CompositePodGroup"] = topology
     scheduler = Examining(objects, features=FeatureGates(gates), reuse=reuse)
     scheduler.wanted = wanted
     outcomes = drive(schedule_all(scheduler))
@@ -61,9 +62,9 @@ def test_every_placement_is_told_with_its_pods_and_scores(reuse: bool) -> None:
     (found,), outcomes = run(cluster(), reuse=reuse)
     assert found.status is None
     assert (found.attempt, [pod.name for pod in found.pods]) == (1, ["g-0", "g-1"])
-    a, b, c = found.placements
-    assert [one.name for one in found.placements] == ["a", "b", "c"]
-    assert [one.num_nodes for one in found.placements] == [1, 1, 1]
+    a, b, c = found.tried.placements
+    assert [one.name for one in found.tried.placements] == ["a", "b", "c"]
+    assert [one.num_nodes for one in found.tried.placements] == [1, 1, 1]
     assert a.status is not None
     assert a.status.message == "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
     assert [(one.node_name, one.message) for one in a.pods] == [
@@ -84,20 +85,20 @@ def test_a_group_that_fits_nowhere_tells_what_preemption_said(reuse: bool) -> No
     (found, *_), _ = run(cluster(cpu=8), reuse=reuse)
     assert found.status is not None
     assert "pod group preemption: No preemption victims" in found.status.message
-    assert [one.status is None for one in found.placements] == [False] * 3
-    assert not any(one.is_chosen for one in found.placements)
+    assert [one.status is None for one in found.tried.placements] == [False] * 3
+    assert not any(one.is_chosen for one in found.tried.placements)
 
 
 def test_all_nodes_are_one_placement_without_a_topology() -> None:
     (found,), _ = run(cluster(), topology=False)
-    (only,) = found.placements
+    (only,) = found.tried.placements
     assert (only.name, only.num_nodes, only.is_chosen) == ("", 3, True)
 
 
 def test_a_group_whose_pods_do_not_agree_has_no_placements() -> None:
     objects = [make_node("n"), make_pod_group("g", priority=5), make_pod("g-0", group="g")]
     (found, *_), _ = run(objects)
-    assert found.placements == ()
+    assert found.tried.placements == ()
     assert found.status is not None
     assert found.status.is_error
     assert "same priority" in found.status.message
@@ -113,6 +114,72 @@ def test_groups_that_nobody_asks_for_are_not_examined() -> None:
     ]
 
 
-def test_pods_without_a_node_are_not_counted_as_placed() -> None:
-    pods = [TriedPod(make_pod("a"), "n"), TriedPod(make_pod("b"), message="full")]
-    assert TriedPlacement("r", 1, pods, Status.unschedulable("too few")).placed == 1
+def forest(nodes: Sequence[KubeObject]) -> list[KubeObject]:
+    """Return a tree whose groups left and right each need a rack with two cpus."""
+    top = make_composite_pod_group("job", min_group_count=2, topology="zone")
+    parts = [
+        make_pod_group(name, parent="job", min_count=2, topology=RACK) for name in ("left", "right")
+    ]
+    members = [make_pod(f"{part.name}-{i}", cpu=1, group=part.name) for part in parts for i in "ab"]
+    return [*nodes, top, *parts, *members]
+
+
+def rack(name: str, zone: str, cpu: int = 2) -> KubeObject:
+    return make_node(name, cpu=cpu, labels={RACK: name, "zone": zone})
+
+
+def fates(tried: TriedGroup) -> dict[str, bool]:
+    return {one.group.name: one.fits for _, one in tried.walk()}
+
+
+def test_a_tree_is_examined_in_every_placement_of_its_top() -> None:
+    nodes = [rack("a", "z1"), rack("b", "z1", cpu=1), rack("c", "z2"), rack("d", "z2")]
+    (found,), outcomes = run(forest(nodes), "job")
+    assert found.status is None
+    assert (found.tried.group.name, found.tried.size, len(found.pods)) == ("job", 2, 4)
+    z1, z2 = found.tried.placements
+    assert (z1.name, z1.num_nodes, z1.placed, z1.is_chosen) == ("z1", 2, 1, False)
+    assert z1.status is not None
+    assert z1.status.message == "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
+    assert {part.group.name: part.fits for part in z1.parts} == {"left": True, "right": False}
+    assert (z2.name, z2.placed, z2.is_chosen, z2.status) == ("z2", 2, True, None)
+    assert fates(found.tried) == {"job": True, "left": True, "right": True}
+    places = {one.pod.name: one.node_name for one in outcomes.decisions.values()}
+    for name in ("left", "right"):
+        chosen = z2.part(name).chosen
+        assert chosen is not None
+        assert {one.pod.name: one.node_name for one in chosen.pods}.items() <= places.items()
+
+
+def test_the_scores_of_the_zones_of_a_tree_are_told() -> None:
+    nodes = [rack("a", "z1"), rack("b", "z1"), rack("c", "z2"), rack("d", "z2", cpu=8)]
+    (found,), _ = run(forest(nodes), "job")
+    first, second = found.tried.placements
+    assert (first.is_chosen, second.is_chosen) == (True, False), "the fuller zone is chosen"
+    assert first.total == sum(first.scores.values())
+    assert second.total is not None and first.total is not None and first.total > second.total
+
+
+def test_the_groups_after_one_that_is_needed_are_not_tried() -> None:
+    nodes = [rack("a", "z1", cpu=1), rack("b", "z1", cpu=1)]
+    (found, *_), _ = run(forest(nodes), "job")
+    (only,) = found.tried.placements
+    assert [part.is_tried for part in only.parts] == [True, False]
+    assert found.status is not None
+    assert "minCount (2) cannot be satisfied: 0 scheduled, 1 remaining" in found.status.message
+
+
+def test_pods_that_run_already_are_counted() -> None:
+    nodes = [rack("a", "z1", cpu=4), rack("b", "z1", cpu=4)]
+    running = [make_pod(f"left-{i}", cpu=1, group="left", node="a") for i in "xy"]
+    (found,), _ = run([*forest(nodes), *running], "job")
+    left = found.tried.find("left")
+    assert left is not None
+    assert (left.running, left.size, left.progress) == (2, 2, "4 of 4 pods")
+
+
+def test_a_tree_whose_pods_do_not_agree_has_no_placements() -> None:
+    objects = [*forest([rack("a", "z1")]), make_pod("left-c", group="left", priority=5)]
+    (found, *_), _ = run(objects, "job")
+    assert (found.tried.placements, found.tried.group.name) == ((), "job")
+    assert found.status is not None and "same priority" in found.status.message

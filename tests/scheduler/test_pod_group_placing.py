@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.scheduler.pod_group_placing import PodGroupPlacing
+from mooring.testing import make_node
 from tests.scheduler.groups import NOBODY, UNSCHEDULABLE, GroupWorld
 
 
@@ -116,6 +121,35 @@ async def test_no_rack_has_room() -> None:
     assert world.told("g-0") == ("Unschedulable", f"{UNSCHEDULABLE}, {text}")
     # The text counts only the nodes of the placement.
     assert world.told("g-1") == ("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu.")
+
+
+#: Anti-affinity to pods that do not exist.
+APART = {
+    "podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": RACK, "labelSelector": {"matchLabels": {"app": "other"}}}
+        ]
+    }
+}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({}, id="if the racks are searched together"),
+        pytest.param({"affinity": APART}, id="if they are tried one after another"),
+    ],
+)
+async def test_a_group_waits_for_what_it_lacks_in_any_rack(more: dict[str, Any]) -> None:
+    world = racks(r1="a")
+    world.nodes.add(make_node("b", cpu=4, labels={RACK: "r2"}, taints=["old:NoSchedule"]))
+    world.gang("g", 3, topology=RACK, **more)
+    await world.settle()
+    assert world.bound() == {}
+    world.nodes.update(make_node("b", cpu=4, labels={RACK: "r2"}))
+    world.clock.advance(60)
+    await world.settle()
+    assert set(world.bound().values()) == {"b"}
 
 
 async def test_a_label_that_no_node_has() -> None:

@@ -8,9 +8,16 @@ from typing import Any
 import pytest
 
 from mooring import Plugin, Status
+from mooring.api import CompositePodGroup
 from mooring.errors import ConfigErrors
 from mooring.framework.decision import Outcome
-from mooring.testing import make_node, make_pod, make_pod_group, run_cycle
+from mooring.testing import (
+    make_composite_pod_group,
+    make_node,
+    make_pod,
+    make_pod_group,
+    run_cycle,
+)
 
 
 class OnSsd(Plugin):
@@ -119,3 +126,120 @@ def test_pods_of_a_group_are_single_if_the_gate_is_off() -> None:
         features={"GenericWorkload": False},
     )
     assert [decision.node_name for decision in decisions] == ["a", ""]
+
+
+# Composite pod groups.
+
+RACKS = [make_node(name, cpu=4, rack=name[0]) for name in ("a1", "a2", "b1", "b2")]
+
+
+def job(**fields: Any) -> list[Any]:
+    """Return a composite group of two gangs, each of which needs a rack."""
+    parts = [
+        make_pod_group(name, parent="job", min_count=2, topology="rack")
+        for name in ("left", "right")
+    ]
+    return [make_composite_pod_group("job", **{"min_group_count": 2, **fields}), *parts]
+
+
+def workers() -> list[Any]:
+    return [
+        make_pod(f"{name}-{i}", cpu=3, group=name) for name in ("left", "right") for i in (0, 1)
+    ]
+
+
+def test_a_tree_is_tried_as_a_whole_and_shown() -> None:
+    decisions = run_cycle(pods=workers(), nodes=RACKS, objects=job())
+    nodes = {decision.pod.name: decision.node_name for decision in decisions}
+    left, right = ({nodes[f"{name}-{i}"][0] for i in (0, 1)} for name in ("left", "right"))
+    assert sorted((*left, *right)) == ["a", "b"]
+    tree = decisions[0].group
+    assert tree is not None and tree.fits and tree.chosen is not None
+    assert [part.progress for part in tree.chosen.parts] == ["2 of 2 pods", "2 of 2 pods"]
+    assert all(decision.group is tree for decision in decisions)
+
+
+def test_a_tree_that_does_not_fit_shows_which_part_failed() -> None:
+    first, *others = workers()
+    decision = run_cycle(pod=first, pods=others, nodes=RACKS[:3], objects=job())
+    assert decision.outcome is Outcome.UNSCHEDULABLE
+    tree = decision.group
+    assert tree is not None and tree.shown is not None
+    assert {part.group.name: part.fits for part in tree.shown.parts} == {
+        "left": True,
+        "right": False,
+    }
+    assert "right: 0 of 2 pods: pod group is unschedulable, 0/2 placements" in str(tree)
+
+
+def test_a_part_that_is_not_needed_may_fail() -> None:
+    decisions = run_cycle(pods=workers(), nodes=RACKS[:3], objects=job(min_group_count=1))
+    assert [bool(decision.node_name) for decision in decisions] == [True, True, False, False]
+
+
+def test_the_plugins_of_a_tree_may_refuse_a_placement_of_the_whole() -> None:
+    class NoTrees(Plugin):
+        """Let no composite group be placed."""
+
+        def placement_feasible(self, state: Any, group: Any, progress: Any) -> Status | None:
+            is_tree = isinstance(group, CompositePodGroup)
+            return Status.unschedulable("no trees here") if is_tree else None
+
+        def score_placement(self, state: Any, group: Any, assignments: Any) -> int:
+            return 0
+
+    decisions = run_cycle(pods=workers(), nodes=RACKS, objects=job(), plugins=[NoTrees])
+    assert all("no trees here" in decision.message for decision in decisions)
+    tree = decisions[0].group
+    assert tree is not None and tree.shown is not None
+    assert [part.is_tried for part in tree.shown.parts] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("objects", "text"),
+    [
+        pytest.param(
+            job()[1:],
+            "composite pod group object not found in state for compositepodgroup/default/job",
+            id="a missing parent",
+        ),
+        pytest.param(
+            job(parent="job"),
+            "cycle detected in composite pod group hierarchy: compositepodgroup/default/job",
+            id="a group above itself",
+        ),
+        pytest.param(
+            job(min_group_count=3),
+            'waiting for composite pod group "job" tree to meet quorum',
+            id="too few parts",
+        ),
+    ],
+)
+def test_the_pods_of_a_tree_that_is_not_complete_wait(objects: list[Any], text: str) -> None:
+    gates = dict.fromkeys(("TopologyAwareWorkloadScheduling", "CompositePodGroup"), True)
+    for decision in run_cycle(pods=workers(), nodes=RACKS, objects=objects, features=gates):
+        assert decision.outcome is Outcome.GATED
+        assert decision.pre_enqueue is not None and text in decision.pre_enqueue.message
+    first, *others = workers()
+    one = run_cycle(pod=first, pods=others, nodes=RACKS, objects=objects, features=gates)
+    assert one.pre_enqueue is not None and text in one.pre_enqueue.message
+
+
+def test_pods_of_different_priorities_are_refused_together() -> None:
+    pods = [*workers(), make_pod("urgent", group="left", priority=7)]
+    decisions = run_cycle(pods=pods, nodes=RACKS, objects=job())
+    text = "same priority as the pod group's priority, got 7 and 0"
+    assert [text in decision.message for decision in decisions] == [True] * 5
+
+
+def test_parents_are_ignored_if_the_gate_is_off() -> None:
+    off = {"CompositePodGroup": False}
+    decisions = run_cycle(pods=workers(), nodes=RACKS[:3], objects=job(), features=off)
+    assert [bool(decision.node_name) for decision in decisions] == [True, True, False, False]
+
+
+def test_a_group_without_a_parent_is_shown_too() -> None:
+    decision, *_ = run_cycle(
+        pods=members(2, cpu="1"), nodes=RACKS, objects=[make_pod_group("g", min_count=2)]
+    )
+    assert str(decision.group) == "g: 2 of 2 pods in all nodes"

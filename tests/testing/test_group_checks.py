@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from mooring import Plugin, PluginError, Status
+from mooring.framework.features import FeatureGates
 from mooring.framework.placements import NominatePods, Placement
 from mooring.framework.points import Point, points_of
 from mooring.plugins import BUILT_INS
 from mooring.plugins.topology_placement_generator import TopologyPlacementGenerator
 from mooring.testing import check_plugin
-from mooring.testing.group_checks import has_group_points
+from mooring.testing.group_checks import has_group_points, with_group_gates
 
 GROUPED = [plugin for plugin in BUILT_INS if has_group_points(plugin)]
 
@@ -34,6 +35,34 @@ def test_groups_are_not_tried_with_other_plugins_or_without_the_gate() -> None:
     assert not check_plugin(plugin(filter=lambda *_: None), rounds=1).group_attempts
     off = {"GenericWorkload": False, "TopologyAwareWorkloadScheduling": False}
     assert not check_plugin(TopologyPlacementGenerator, features=off, rounds=1).group_attempts
+
+
+@pytest.mark.parametrize(
+    ("given", "on"),
+    [
+        pytest.param({}, True, id="all are on"),
+        pytest.param({"CompositePodGroup": False}, False, id="composite groups alone are off"),
+        pytest.param({"TopologyAwareWorkloadScheduling": False}, False, id="they need topology"),
+        pytest.param({"DRAConsumableCapacity": False}, True, id="another gate is off"),
+    ],
+)
+def test_composite_groups_are_on_unless_a_gate_that_they_need_is_off(
+    given: dict[str, bool], on: bool
+) -> None:
+    gates = with_group_gates(given)
+    assert gates["GenericWorkload"]
+    assert gates["CompositePodGroup"] is on
+    assert FeatureGates(gates).enabled("CompositePodGroup") is on
+
+
+def test_every_other_round_has_a_composite_group_and_its_parts() -> None:
+    asked: dict[str, set[str]] = {}
+
+    def feasible(self: Any, state: Any, group: Any, progress: Any) -> None:
+        asked.setdefault(group.kind, set()).add(group.name)
+
+    check_plugin(plugin(placement_feasible=feasible, score_placement=lambda *_: 0), rounds=4)
+    assert asked == {"PodGroup": {"gang", "tree-0", "tree-1"}, "CompositePodGroup": {"tree"}}
 
 
 class Forgetful(Plugin):
@@ -58,6 +87,10 @@ class Growing(Plugin):
         return self.last
 
 
+def claims(self: Any, state: Any, group: Any, progress: Any) -> Status | None:
+    return Status.unschedulable("it has claims") if group.spec.resource_claims else None
+
+
 def half(self: Any, state: Any, group: Any, nodes: Any) -> list[Placement]:
     mask = np.zeros(len(nodes), dtype=np.bool_)
     mask[: (len(nodes) + 1) // 2] = True
@@ -78,6 +111,7 @@ def half(self: Any, state: Any, group: Any, nodes: Any) -> list[Placement]:
         (plugin(score_placement=lambda *_: 101), "a score from 0 to 100"),
         (plugin(score_placement=lambda *_: 1 // 0), "ZeroDivisionError"),
         (plugin(pod_group_post_filter=lambda *_: 1 // 0), "ZeroDivisionError"),
+        (plugin(placement_feasible=claims), "no attribute 'resource_claims'"),
     ],
     ids=[
         "placements follow the order of nodes",
@@ -88,6 +122,7 @@ def half(self: Any, state: Any, group: Any, nodes: Any) -> list[Placement]:
         "a score is too high",
         "a score raises",
         "a post filter raises",
+        "a field that composite groups do not have",
     ],
 )
 def test_a_broken_promise_is_named(kind: type[Plugin], text: str) -> None:

@@ -296,7 +296,7 @@ def _explained_data(one: Explained) -> dict[str, Any]:
     if not one.group_attempts:
         return {**explanation_data(one.attempts), **place}
     name = {"namespace": one.pod.metadata.namespace, "name": one.pod.metadata.name}
-    return {**name, "podGroup": group_data(one.group_attempts), **place}
+    return {**name, "podGroup": group_data(one.pod, one.group_attempts), **place}
 
 
 def _lines(

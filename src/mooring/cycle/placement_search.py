@@ -147,6 +147,8 @@ class PlacementSearch:
         #: Chosen slots in the order of choice, and by slot the positions of the pods on it.
         self._choices: list[int] = []
         self._taken: dict[int, list[int]] = {}
+        #: The plugins that refused a pod on a node.
+        self.refusers: set[str] = set()
 
     def run(self) -> bool:
         """Try every pod in every placement; return False if these pods need one at a time.
@@ -214,6 +216,7 @@ class PlacementSearch:
         if known is None:
             raise _UnsuitedError
         feasible = known.feasible
+        self.refusers.update(status.plugin for status in known.statuses.columns[1])
         answers = _Answers(pod, state, np.ones(len(self._rows), dtype=np.bool_), [], 0)
         if feasible.rows is not None:
             passing = np.zeros(len(self._nodes), dtype=np.bool_)
@@ -251,6 +254,7 @@ class PlacementSearch:
         verdicts = filter_nodes(self._profile, state, pod, view)
         if verdicts.error is not None:
             raise _UnsuitedError
+        self.refusers.update(status.plugin for status, _ in verdicts.refusals)
         passed = slots if verdicts.passed is None else slots[verdicts.passed]
         if not answers.fits[passed].all():
             # A node that did not pass before has no scores.

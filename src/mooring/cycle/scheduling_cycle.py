@@ -202,10 +202,12 @@ class Cycle:
         pods: Sequence[Pod],
         trials: Sequence[Trial],
         new_state: Callable[[], CycleState],
+        refusers: set[str],
     ) -> bool:
         """Find nodes for the pods of a group in several placements at once.
 
-        Return False if these pods must be tried in one placement after another.
+        Return False if these pods must be tried in one placement after another. The plugins that
+        refused a pod on a node are added to `refusers`.
         """
         reuse = self._reuse.get(profile.name)
         if reuse is None:
@@ -220,7 +222,9 @@ class Cycle:
             pick=self._pick,
             new_state=new_state,
         )
-        return search.run()
+        searched = search.run()
+        refusers |= search.refusers
+        return searched
 
     def _pick(self, nodes: Nodes, best: Rows) -> int:
         return self._choose(nodes, best, self._random.getrandbits(32))

@@ -22,7 +22,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.api import Pod
+from mooring.api import AnyPodGroup, Pod, scheduling_group_key
 from mooring.explain.attempt_details import (
     DETAILS_SIZE,
     AttemptDetails,
@@ -30,10 +30,11 @@ from mooring.explain.attempt_details import (
     size_of_part,
 )
 from mooring.explain.attempt_record import AttemptRecord
-from mooring.explain.recording import record_of
+from mooring.explain.recording import composite_key, record_of
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.nodes import Rows
 from mooring.framework.status import Status
+from mooring.framework.tried_groups import GroupLine
 from mooring.queue.pod_group_queue import GroupOutcome
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
@@ -62,6 +63,8 @@ _NEW_ARRAYS = 4
 #: second: with 5,000 nodes for 50 attempts a second. More would be dropped within a second anyway.
 _BURST = 64
 _NODES_PER_SECOND = 250_000
+#: The last attempts of so many trees of groups are kept.
+_MOST_TREES = 500
 
 
 class AttemptDetail(msgspec.Struct, frozen=True):
@@ -116,7 +119,10 @@ class AttemptHistory(SilentTap):
         #: The random state and the sampling start of the cycle that is running.
         self._begins = (0, 0)
         #: The pod group that is being tried, and when its attempt began.
-        self._group, self._group_start = "", 0.0
+        self._group: AnyPodGroup | None = None
+        self._group_start = 0.0
+        #: By "namespace/name" of composite groups, the last attempt of each, the oldest first.
+        self._trees: OrderedDict[str, Sequence[GroupLine]] = OrderedDict()
         #: For how many scheduled pods answers may be kept now, as of the time after it.
         self._allowed, self._allowed_at = float(_BURST), 0.0
         self._news: asyncio.Future[None] | None = None
@@ -154,6 +160,10 @@ class AttemptHistory(SilentTap):
                 return AttemptDetail(kept.record, kept.details)
         return None
 
+    def tree(self, composite: str) -> Sequence[GroupLine]:
+        """Return the groups of a tree in its last attempt, by "namespace/name" of the top."""
+        return self._trees.get(composite, ())
+
     def since(self, sequence: int, limit: int | None = None) -> RecordBatch:
         """Return the first records, at most `limit`, that were made or changed after `sequence`."""
         self._settle()
@@ -175,11 +185,16 @@ class AttemptHistory(SilentTap):
 
     def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
         """Take note of the group that the next pods are tried with."""
-        self._group, self._group_start = info.group.key, start
+        self._group, self._group_start = info.group, start
 
     def group_ends(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
-        """Forget what was decided in trials only."""
-        self._group = ""
+        """Forget what was decided in trials only, and keep what became of a tree."""
+        self._group = None
+        if info.tree is not None:
+            self._trees[info.group.key] = info.tree.lines()
+            self._trees.move_to_end(info.group.key)
+            if len(self._trees) > _MOST_TREES:
+                self._trees.popitem(last=False)
         uids = tuple(member.uid for member in info.each())
         self._log.append((self._enter_group_end, uids))
 
@@ -204,7 +219,7 @@ class AttemptHistory(SilentTap):
                 start,
                 seed=seed,
                 sampling_start=first,
-                pod_group=self._group,
+                group=self._group,
             )
             self._log.append((self._enter_record, (record, None)))
             return
@@ -275,12 +290,10 @@ class AttemptHistory(SilentTap):
         attempt: int,
         start: float,
         begins: tuple[int, int],
-        group: str,
+        group: AnyPodGroup | None,
     ) -> None:
         seed, first = begins
-        record = record_of(
-            decision, attempt, start, seed=seed, sampling_start=first, pod_group=group
-        )
+        record = record_of(decision, attempt, start, seed=seed, sampling_start=first, group=group)
         self._enter_record(record, details)
 
     def _enter_record(self, record: AttemptRecord, details: AttemptDetails | None) -> None:
@@ -309,7 +322,12 @@ class AttemptHistory(SilentTap):
             kept.record.bound = True
 
     def _enter_failure(
-        self, uid: str, pod: Pod, attempt: int, failure: Failure, group: tuple[str, float]
+        self,
+        uid: str,
+        pod: Pod,
+        attempt: int,
+        failure: Failure,
+        group: tuple[AnyPodGroup | None, float],
     ) -> None:
         """Publish an attempt, or publish it again if its binding cycle failed."""
         kept = self._binding.pop(uid, None) or self._deciding.pop(uid, None)
@@ -427,7 +445,7 @@ def _size_of(record: AttemptRecord) -> int:
     return _ENTRY_SIZE + texts + sum(map(len, record.victims))
 
 
-def _untried(pod: Pod, attempt: int, group: str, start: float) -> AttemptRecord:
+def _untried(pod: Pod, attempt: int, group: AnyPodGroup | None, start: float) -> AttemptRecord:
     meta = pod.metadata
     return AttemptRecord(
         sequence=0,
@@ -438,5 +456,6 @@ def _untried(pod: Pod, attempt: int, group: str, start: float) -> AttemptRecord:
         profile=pod.spec.scheduler_name,
         attempt=attempt,
         outcome="",
-        pod_group=group,
+        pod_group="" if group is None else scheduling_group_key(pod),
+        composite_pod_group=composite_key(group),
     )

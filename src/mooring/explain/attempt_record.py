@@ -41,8 +41,10 @@ class AttemptRecord(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=
     nominated_node: str = ""
     #: The pods that PostFilter preempted, as "namespace/name".
     victims: tuple[str, ...] = ()
-    #: The pod group that the pod was tried with, as "namespace/name".
+    #: The pod's group, with which it was tried, as "namespace/name".
     pod_group: str = ""
+    #: The top of the tree that the group is part of, if it was tried as a tree.
+    composite_pod_group: str = ""
     #: Whether the pod was bound.
     bound: bool = False
     #: Why it was not, if the binding cycle failed.

@@ -21,6 +21,7 @@ from mooring.framework.decision import Decision, Outcome, PluginScores, PostFilt
 from mooring.framework.diagnosis import Diagnosis, Shortfall
 from mooring.framework.nodes import Rows
 from mooring.framework.status import Code, Status
+from mooring.framework.tried_groups import GroupLine
 from mooring.queue.queue_places import QueuePlace
 from mooring.typing import Ints
 
@@ -41,6 +42,8 @@ def read_live_explanation(data: Data) -> LiveExplanation:
             asked_now=data["askedNow"],
             others=msgspec.convert(data["earlierAttempts"], list[AttemptRecord]),
             queue=msgspec.convert(data["queue"], QueuePlace | None),
+            # Not written by a scheduler of an earlier version.
+            tree=msgspec.convert(data.get("tree", ()), list[GroupLine]),
             current_node=data["currentNode"],
             exists=data["exists"],
             extenders=data["extendersNotAsked"],

@@ -178,6 +178,7 @@ class Explainer:
         else:
             self._check(namespace, name, attempt, pod, known)
             found, asked_now = self._details(pod, attempt, known)
+        tree = "" if record is None else record.composite_pod_group
         return LiveExplanation(
             time=self._scheduler.clock.now(),
             found=found,
@@ -187,6 +188,7 @@ class Explainer:
             journal_problem="" if answer is None else answer.problem,
             others=[other for other in self._records(namespace, name) if other is not record],
             queue=None if pod is None else self._place(pod),
+            tree=self.history.tree(tree) if tree and self.history is not None else (),
             current_node="" if pod is None else pod.spec.node_name,
             exists=pod is not None,
             extenders=[extender.name for extender in self._scheduler.extenders],

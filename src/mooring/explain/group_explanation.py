@@ -1,100 +1,199 @@
-"""The explanation of a pod group's attempts: the placements that were tried, and why it failed."""
+"""The explanation of the attempts of a pod group, or of the tree of groups that it is part of.
+
+It shows the placements that were tried, and why the group failed. For a tree it begins with the
+groups: which of them have their quorum, and where; and which do not, and why.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mooring.api import Pod
+from mooring.api import CompositePodGroup, Pod, scheduling_group_key
 from mooring.explain.tables import table, wrap
-from mooring.scheduler.examined_group import ExaminedGroup, TriedPlacement
+from mooring.framework.tried_groups import ALL_NODES, GroupLine, TriedGroup, TriedPlacement
+from mooring.scheduler.examined_group import ExaminedGroup
 
 _INDENT = "  "
 #: At most this many placements are listed; the chosen one always is.
 SHOWN_PLACEMENTS = 20
-ALL_NODES = "all nodes"
 
 
 def group_text(pod: Pod, attempts: Sequence[ExaminedGroup], width: int | None = None) -> list[str]:
     """Return the lines that explain the attempts of a pod's group, the last one in full."""
+    attempts = _with_pod(pod, attempts)
     found = attempts[-1]
-    when = f"attempt {found.attempt}: {_how_ended(found)}"
-    lines = [f"{pod.key}, pod group {found.group.key}, {when}"]
+    when = f"attempt {found.attempt}: {_how_ended(pod, found)}"
+    lines = [f"{pod.key}, {_whose(pod, found)}, {when}"]
     for earlier in attempts[:-1]:
-        text = f"{_INDENT}attempt {earlier.attempt}: {_how_ended(earlier)}: {_message(earlier)}"
+        ended, message = _how_ended(pod, earlier), _message(pod, earlier)
+        text = f"{_INDENT}attempt {earlier.attempt}: {ended}: {message}"
         lines += wrap(text.removesuffix(": "), width, indent=_INDENT * 2)
-    if message := _message(found):
+    if message := _message(pod, found):
         lines += wrap(f"{_INDENT}{message}", width, indent=_INDENT)
-    if found.placements:
-        lines += ["", *_placements(found, width)]
+    if found.tried.placements:
+        shown = _tree if isinstance(found.tried.group, CompositePodGroup) else _placements
+        lines += ["", *shown(found.tried, width)]
     if pods := list(_pods(found)):
         lines += ["", *pods]
     return lines
 
 
-def group_data(attempts: Sequence[ExaminedGroup]) -> dict[str, Any]:
-    """Return everything about a group's last attempt, and how the ones before it ended."""
+def group_data(pod: Pod, attempts: Sequence[ExaminedGroup]) -> dict[str, Any]:
+    """Return everything about the last attempt of a pod's group, and how those before ended.
+
+    If the group is part of a tree, `tree` has the groups from the top on.
+    """
+    attempts = _with_pod(pod, attempts)
     found = attempts[-1]
+    namespace, _, name = scheduling_group_key(pod).partition("/")
+    own = found.tried.find(name) or found.tried
+    data = {
+        "namespace": namespace,
+        "name": name,
+        **_attempt_data(pod, found),
+        "minCount": own.group.min_count,
+        "placements": [_placement_data(one) for one in own.placements],
+        "earlierAttempts": [_attempt_data(pod, earlier) for earlier in attempts[:-1]],
+    }
+    if isinstance(found.tried.group, CompositePodGroup):
+        data["tree"] = _group_data(found.tried)
+    return data
+
+
+def _with_pod(pod: Pod, attempts: Sequence[ExaminedGroup]) -> Sequence[ExaminedGroup]:
+    """Return the attempts that a pod was part of: once it has a node, the others go on alone."""
+    uid = pod.metadata.uid
+    own = [one for one in attempts if any(tried.metadata.uid == uid for tried in one.pods)]
+    return own or attempts
+
+
+def _group_data(one: TriedGroup) -> dict[str, Any]:
+    is_composite = isinstance(one.group, CompositePodGroup)
     return {
-        "namespace": found.group.metadata.namespace,
-        "name": found.group.metadata.name,
-        **_attempt_data(found),
-        "minCount": found.group.min_count,
-        "placements": [
-            {
-                "name": one.name,
-                "nodes": one.num_nodes,
-                "fits": one.status is None,
-                "chosen": one.is_chosen,
-                "message": "" if one.status is None else one.status.message,
-                "scores": one.scores,
-                "total": one.total,
-                "pods": [
-                    {
-                        "name": tried.pod.metadata.name,
-                        "node": tried.node_name,
-                        "message": tried.message,
-                    }
-                    for tried in one.pods
-                ],
-            }
-            for one in found.placements
-        ],
-        "earlierAttempts": [_attempt_data(earlier) for earlier in attempts[:-1]],
+        "kind": one.group.kind,
+        "name": one.group.name,
+        "minGroupCount" if is_composite else "minCount": one.group.min_count,
+        "tried": one.is_tried,
+        "fits": one.fits,
+        "message": one.message,
+        "placements": [_placement_data(placement) for placement in one.placements],
     }
 
 
-def _attempt_data(found: ExaminedGroup) -> dict[str, Any]:
+def _placement_data(one: TriedPlacement) -> dict[str, Any]:
+    data = {
+        "name": one.name,
+        "nodes": one.num_nodes,
+        "fits": one.status is None,
+        "chosen": one.is_chosen,
+        "message": "" if one.status is None else one.status.message,
+        "scores": one.scores,
+        "total": one.total,
+    }
+    if one.parts:
+        return {**data, "groups": [_group_data(part) for part in one.parts]}
+    pods = [
+        {"name": tried.pod.metadata.name, "node": tried.node_name, "message": tried.message}
+        for tried in one.pods
+    ]
+    return {**data, "pods": pods}
+
+
+def _attempt_data(pod: Pod, found: ExaminedGroup) -> dict[str, Any]:
     return {
         "attempt": found.attempt,
-        "scheduled": found.status is None,
-        "message": _message(found),
+        "scheduled": _how_ended(pod, found) == "scheduled",
+        "message": _message(pod, found),
     }
 
 
-def _how_ended(found: ExaminedGroup) -> str:
+# ---- the pod's own group
+
+
+def _whose(pod: Pod, found: ExaminedGroup) -> str:
+    """Return which group a pod belongs to, and of which tree."""
+    own, top = f"pod group {scheduling_group_key(pod)}", found.tried.group
+    is_tree = isinstance(top, CompositePodGroup)
+    return f"{own} of composite pod group {top.key}" if is_tree else own
+
+
+def _own_failure(pod: Pod, found: ExaminedGroup) -> TriedGroup | None:
+    """Return the pod's group, or one above it, that does not fit in a tree that does."""
+    if found.status is not None or not isinstance(found.tried.group, CompositePodGroup):
+        return None
+    own = scheduling_group_key(pod).partition("/")[2]
+    above = [one for _, one in found.tried.walk() if one.find(own) is not None]
+    return next((one for one in above if not one.fits), None)
+
+
+def _how_ended(pod: Pod, found: ExaminedGroup) -> str:
+    if _own_failure(pod, found) is not None:
+        return f"unschedulable, the rest of {found.tried.group.name} was scheduled"
     if found.status is None:
         return "scheduled"
     return "failed" if found.status.is_error else "unschedulable"
 
 
-def _message(found: ExaminedGroup) -> str:
+def _message(pod: Pod, found: ExaminedGroup) -> str:
+    own = _own_failure(pod, found)
+    if own is not None:
+        return own.message
     return "" if found.status is None else found.status.message
 
 
-def _placements(found: ExaminedGroup, width: int | None) -> Iterator[str]:
+# ---- trees
+
+
+def tree_table(groups: Sequence[GroupLine]) -> list[str]:
+    """Return a table of the groups of a tree."""
+    return table(
+        ["GROUP", "NEEDS", "PLACED", "PLACEMENT", "RESULT"],
+        [
+            [
+                f"{_INDENT * one.depth}{one.name}",
+                str(one.needs),
+                one.placed,
+                one.placement,
+                one.result,
+            ]
+            for one in groups
+        ],
+    )
+
+
+def _tree(top: TriedGroup, width: int | None) -> Iterator[str]:
+    """Yield the groups of a tree, and then the placements of those that have several."""
+    groups = list(top.walk())
+    yield from tree_table(top.lines())
+    for _, one in groups:
+        if len(one.placements) == 1 and not isinstance(one.group, CompositePodGroup):
+            yield from _refusals(one, one.placements, width)
+    for _, one in groups:
+        if len(one.placements) > 1:
+            yield ""
+            yield from _placements(one, width)
+
+
+# ---- placements
+
+
+def _placements(found: TriedGroup, width: int | None) -> Iterator[str]:
     plugins = list(dict.fromkeys(name for one in found.placements for name in one.scores))
     fits = sum(one.status is None for one in found.placements)
+    is_part = bool(found.group.parent_key) or isinstance(found.group, CompositePodGroup)
     if len(found.placements) > 1:
-        yield f"Placements: the group fits in {fits} of {len(found.placements)}"
+        name = found.group.name if is_part else "the group"
+        yield f"Placements: {name} fits in {fits} of {len(found.placements)}"
     shown = _shown(found.placements)
     scored = [*plugins, "TOTAL"] if plugins else []
-    headers = ["PLACEMENT", "NODES", "PODS", *scored, "RESULT"]
+    counted = "GROUPS" if isinstance(found.group, CompositePodGroup) else "PODS"
+    headers = ["PLACEMENT", "NODES", counted, *scored, "RESULT"]
     rows = [
         [
             one.name or ALL_NODES,
             str(one.num_nodes),
-            f"{one.placed} of {len(found.pods)}",
+            f"{one.placed} of {found.size}",
             *(str(one.scores.get(name, "-")) for name in plugins),
             *(["-" if one.total is None else str(one.total)] if plugins else []),
             _result(one),
@@ -104,12 +203,28 @@ def _placements(found: ExaminedGroup, width: int | None) -> Iterator[str]:
     yield from table(headers, rows)
     if len(shown) < len(found.placements):
         yield f"{_INDENT}and {len(found.placements) - len(shown)} more"
-    for one in shown:
-        refused = next((tried for tried in one.pods if tried.message), None)
-        if one.status is not None and refused is not None:
-            name = one.name or ALL_NODES
-            text = f"{name}: {refused.pod.key}: {refused.message}"
-            yield from wrap(text, width, indent=_INDENT)
+    yield from _refusals(found, shown, width)
+
+
+def _refusals(
+    found: TriedGroup, placements: Sequence[TriedPlacement], width: int | None
+) -> Iterator[str]:
+    """Yield, for each placement that does not fit, the first pod or part that was refused."""
+    only = len(found.placements) == 1 and bool(found.group.parent_key)
+    for one in placements:
+        text = _refused(one)
+        if one.status is not None and text:
+            name = found.group.name if only else one.name or ALL_NODES
+            yield from wrap(f"{name}: {text}", width, indent=_INDENT)
+
+
+def _refused(one: TriedPlacement) -> str:
+    """Return the first pod, or the first part, that does not fit in a placement, and why."""
+    part = next((part for part in one.parts if part.is_tried and not part.fits), None)
+    if part is not None:
+        return f"{part.group.name}: {part.result}"
+    pod = next((tried for tried in one.pods if tried.message), None)
+    return "" if pod is None else f"{pod.pod.key}: {pod.message}"
 
 
 def _shown(placements: Sequence[TriedPlacement]) -> Sequence[TriedPlacement]:
@@ -127,8 +242,9 @@ def _result(one: TriedPlacement) -> str:
 
 
 def _pods(found: ExaminedGroup) -> Iterator[str]:
-    """Yield the nodes of the pods of a group that was scheduled."""
-    chosen = [one for one in found.placements if one.is_chosen]
-    if chosen:
-        rows = [[one.pod.key, one.node_name or one.message] for one in chosen[0].pods]
+    """Yield the nodes of the pods, if the group or the top of the tree was scheduled."""
+    groups = () if found.status is not None else found.tried.walk()
+    placed = [one.chosen for _, one in groups if one.fits and one.chosen is not None]
+    rows = [[one.pod.key, one.node_name or one.message] for place in placed for one in place.pods]
+    if rows:
         yield from table(["POD", "NODE"], rows)

@@ -10,9 +10,11 @@ import msgspec
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.data import explanation_data
 from mooring.explain.examination import Examination
+from mooring.explain.group_explanation import tree_table
 from mooring.explain.queue_text import duration_text, queue_text
 from mooring.explain.tables import wrap
 from mooring.explain.text import explanation_text
+from mooring.framework.tried_groups import GroupLine
 from mooring.queue.queue_places import QueuePlace
 
 #: Version of the format of the data.
@@ -42,6 +44,8 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
     current_node: str = ""
     #: Whether the pod still exists.
     exists: bool = True
+    #: The groups of the tree that the pod's group is part of, in its last attempt.
+    tree: Sequence[GroupLine] = ()
     #: The extenders, which are not asked for an explanation.
     extenders: Sequence[str] = ()
 
@@ -67,6 +71,7 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
             **explanation_data([self.found]),
             "record": _plain(self.record),
             "queue": _plain(self.queue),
+            "tree": _plain(self.tree),
             "earlierAttempts": [_plain(record) for record in self.others],
             "extendersNotAsked": list(self.extenders),
         }
@@ -83,6 +88,10 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
         if self.extenders and not self.from_journal:
             names = ", ".join(self.extenders)
             lines.insert(1, f"  extenders are not asked for an explanation: {names}")
+        if self.tree:
+            top = f"{self.found.decision.pod.metadata.namespace}/{self.tree[0].name}"
+            lines += ["", f"The last attempt of composite pod group {top}:"]
+            lines += tree_table(self.tree)
         return lines
 
     def _heading(self) -> str:

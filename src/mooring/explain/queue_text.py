@@ -13,7 +13,11 @@ _UNITS = ((_DAY, "d"), (3600.0, "h"), (60.0, "min"))
 def queue_text(place: QueuePlace, now: float) -> str:
     """Return where a pod is and what it waits for."""
     text = _place_text(place, now)
-    return f"{text} (pod group {place.pod_group})" if place.pod_group else text
+    if not place.pod_group:
+        return text
+    above = "" if place.place is Whereabouts.WITHOUT_GROUP else place.composite_pod_group
+    of = f" of composite pod group {above}" if above else ""
+    return f"{text} (pod group {place.pod_group}{of})"
 
 
 def _place_text(place: QueuePlace, now: float) -> str:
@@ -28,7 +32,11 @@ def _place_text(place: QueuePlace, now: float) -> str:
     if place.place is Whereabouts.WAITING_AT_PERMIT:
         return f"waiting at Permit for {by}{until}"
     if place.place is Whereabouts.WITHOUT_GROUP:
-        return "waiting for its pod group to exist"
+        if not place.composite_pod_group:
+            return "waiting for its pod group to exist"
+        # A group names a parent that does not exist, or one that is below itself.
+        above = place.composite_pod_group
+        return f"waiting for composite pod group {above}, which is missing or above itself"
     if place.place is Whereabouts.IN_FLIGHT:
         return "in flight"
     since = "" if place.since is None else f" for {duration_text(now - place.since)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mooring.api import AnyPodGroup, CompositePodGroup, scheduling_group_key
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.framework.decision import Decision
 
@@ -13,11 +14,12 @@ def record_of(
     *,
     seed: int,
     sampling_start: int,
-    pod_group: str = "",
+    group: AnyPodGroup | None = None,
 ) -> AttemptRecord:
     """Return the record of a pod's attempt that began at `start`, right after its cycle.
 
-    Its sequence is 0: the history numbers the records that it keeps.
+    `group` is the pod group, or the top of the tree of groups, that is being tried. The record's
+    sequence is 0: the history numbers the records that it keeps.
     """
     meta, result, feasible = decision.pod.metadata, decision.post_filter, decision.feasible
     record = AttemptRecord(
@@ -35,7 +37,8 @@ def record_of(
         message=decision.message,
         evaluated=decision.evaluated_nodes,
         feasible=0 if feasible is None else len(feasible),
-        pod_group=pod_group,
+        pod_group="" if group is None else scheduling_group_key(decision.pod),
+        composite_pod_group=composite_key(group),
     )
     refusing = decision.unschedulable_plugins | decision.pending_plugins
     if refusing:
@@ -44,6 +47,11 @@ def record_of(
         record.nominated_node = result.nominated_node or ""
         record.victims = tuple(pod.key for pod in result.victims)
     return record
+
+
+def composite_key(group: AnyPodGroup | None) -> str:
+    """Return "namespace/name" of a composite group; "" for a pod group, or for none."""
+    return group.key if isinstance(group, CompositePodGroup) else ""
 
 
 def weighted_points(decision: Decision, node_name: str) -> dict[str, int]:

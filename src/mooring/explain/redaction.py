@@ -30,9 +30,21 @@ _NODE_FIELDS = frozenset(
 )
 #: Fields that hold "namespace/name" of pods and nothing else.
 _POD_FIELDS = frozenset({"victims", "pods"})
-#: Fields whose texts are not about nodes or other pods. `podGroup` is the pod's own.
+#: Fields whose texts are not about nodes or other pods. `podGroup` is the pod's own, and
+#: `compositePodGroup` the top of its tree.
 _PLAIN_FIELDS = frozenset(
-    {"code", "name", "namespace", "outcome", "plugin", "podGroup", "profile", "resource", "uid"}
+    {
+        "code",
+        "compositePodGroup",
+        "name",
+        "namespace",
+        "outcome",
+        "plugin",
+        "podGroup",
+        "profile",
+        "resource",
+        "uid",
+    }
 )
 #: A traceback shows values of a plugin's variables, and paths that look like names of pods.
 _LEFT_OUT = frozenset({"traceback"})

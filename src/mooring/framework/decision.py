@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -17,6 +18,9 @@ from mooring.api import Pod
 from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.status import Code, Status
 from mooring.typing import Ints, Mask
+
+if TYPE_CHECKING:
+    from mooring.framework.tried_groups import TriedGroup
 
 
 class NodeStatuses:
@@ -242,6 +246,9 @@ class Decision(msgspec.Struct):
     message: str = ""
     #: Faults, each with plugin and traceback.
     errors: Sequence[Status] = ()
+    #: What was tried for the pod's group, or for the tree of groups that it is part of; None if
+    #: the pod was tried alone, or if the attempt was not examined.
+    group: TriedGroup | None = None
 
     def position(self, node_name: str) -> int:
         """Return the position of a node among the feasible ones, or -1."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.api import Pod, WorkloadPodGroup, scheduling_group_key
+from mooring.api import AnyPodGroup, Pod, scheduling_group_key
 from mooring.explain.examination import Examination, ask_filters, examine
 from mooring.framework.decision import Decision, Outcome
 from mooring.offline.memory_scheduler import Attempt, MemoryScheduler
@@ -29,13 +29,19 @@ class ExplainingScheduler(MemoryScheduler):
         #: By "namespace/name" of a pod group, every attempt in order; set for those explained.
         self.group_examinations: dict[str, list[ExaminedGroup]] = {}
 
-    def wants(self, group: WorkloadPodGroup) -> bool:
-        """Return whether the attempts of a group are explained."""
-        return group.key in self.group_examinations
+    def wants(self, group: AnyPodGroup) -> bool:
+        """Return whether the attempts of a group, or of a pod group below it, are explained."""
+        return bool(self._explained_in(group))
 
     def take(self, examined: ExaminedGroup) -> None:
         """Keep what an attempt of a group has looked at."""
-        self.group_examinations[examined.group.key].append(examined)
+        for key in self._explained_in(examined.tried.group):
+            self.group_examinations[key].append(examined)
+
+    def _explained_in(self, group: AnyPodGroup) -> list[str]:
+        assert self.pod_groups is not None
+        leaves = self.pod_groups.leaves(group)
+        return [leaf.key for leaf in leaves if leaf.key in self.group_examinations]
 
     async def explain_in_group(self, pod: Pod) -> list[ExaminedGroup]:
         """Examine one attempt of a pod's group, and carry it out."""

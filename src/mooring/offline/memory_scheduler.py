@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mooring.api import KubeObject, Pod, WorkloadPodGroup, scheduling_group_key
+from mooring.api import AnyPodGroup, KubeObject, Pod, WorkloadPodGroup, scheduling_group_key
 from mooring.binding.binding_cycle import BindingCycles
 from mooring.binding.binding_pods import BindingPods
 from mooring.config.load import LoadResult, default_config
@@ -29,6 +29,7 @@ from mooring.framework.pod_info import PodInfos
 from mooring.framework.release_metrics import make_metrics
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
+from mooring.framework.tried_groups import TriedGroup
 from mooring.observe.clock import VirtualClock
 from mooring.offline.claim_controller import ClaimController
 from mooring.offline.memory_client import MemoryClient
@@ -197,6 +198,9 @@ class MemoryScheduler:
 
         #: Why pods of the current group found no node.
         self._group_failures: list[tuple[QueuedPodInfo, Failure]] = []
+        #: Whether all attempts of groups are examined, and what the current one has tried.
+        self.examines_groups = False
+        self._tried: TriedGroup | None = None
         self._group_attempts: PodGroupAttempts | None = None
         if self.pod_groups is not None:
             self._group_attempts = PodGroupAttempts(
@@ -212,12 +216,13 @@ class MemoryScheduler:
                 examiner=self,
             )
 
-    def wants(self, group: WorkloadPodGroup) -> bool:
-        """Return whether the attempts of a group are examined; a subclass may want that."""
-        return False
+    def wants(self, group: AnyPodGroup) -> bool:
+        """Return whether the attempts of a group are examined; a subclass may want some."""
+        return self.examines_groups
 
     def take(self, examined: ExaminedGroup) -> None:
-        """Take what an attempt of a group has looked at."""
+        """Take what an attempt of a group has looked at, for the decisions on its pods."""
+        self._tried = examined.tried
 
     def _events_of(self, profile: str) -> MemoryEvents:
         return self.events
@@ -277,6 +282,7 @@ class MemoryScheduler:
         await self._periodic.run_due()
         spawned = self._spawned = []
         self._group_failures.clear()
+        self._tried = None
         permitted = await self._group_attempts.schedule(info, timed=False)
         decisions = [_refused(one, failure) for one, failure in self._group_failures]
         bound = [_bound(attempt, spawned) for attempt in permitted]
@@ -284,7 +290,10 @@ class MemoryScheduler:
             await self.bind(attempt)
         await self._run_spawned_of(spawned, f"pod group {info.group.key}")
         await self.finish_waits()
-        return decisions + [attempt.decision for attempt in bound]
+        decisions += [attempt.decision for attempt in bound]
+        for decision in decisions:
+            decision.group = self._tried
+        return decisions
 
     def is_grouped(self, pod: Pod) -> bool:
         """Return whether a pod is scheduled with its pod group."""
@@ -293,19 +302,23 @@ class MemoryScheduler:
     async def schedule_group_of(self, pod: Pod) -> Decision:
         """Try a pod's group with all its pods that have no node; return the decision on the pod.
 
-        If PreEnqueue holds one of the pods back, the whole group waits.
+        If the group is part of a tree, the whole tree is tried. If PreEnqueue holds one of the pods
+        back, all of them wait.
         """
-        assert self.pod_groups is not None
+        groups = self.pod_groups
+        assert groups is not None
         key, now = scheduling_group_key(pod), self.clock.now()
+        root = groups.root_of(key)
+        together = {key} if root is None else {leaf.key for leaf in groups.leaves(root)}
         members = [
             QueuedPodInfo(one, now, sequence)
             for sequence, one in enumerate(self.cluster.pods.list())
-            if scheduling_group_key(one) == key
+            if scheduling_group_key(one) in together
             and not one.spec.node_name
             and one.spec.scheduler_name in self.profiles
         ]
         for member in members:
-            self.pod_groups.set_pending(member.pod)
+            groups.set_pending(member.pod)
         own = [member for member in members if member.uid == pod.metadata.uid]
         for member in (*own, *members):
             status = self._pre_enqueue.run(member)
@@ -313,9 +326,8 @@ class MemoryScheduler:
                 errors = (status,) if status.is_error else ()
                 profile = pod.spec.scheduler_name
                 return Decision(pod, profile, Outcome.GATED, pre_enqueue=status, errors=errors)
-        group = self.pod_groups.get(key)
-        assert group is not None, "GangScheduling holds the pods of an unknown group back"
-        info = QueuedPodGroupInfo(group, members[0], now, 0)
+        assert root is not None, "GangScheduling holds the pods of an unknown group back"
+        info = QueuedPodGroupInfo(root, members[0], now, 0)
         for member in members:
             member.attempts = 1
             info.add(member)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 from mooring.api import (
@@ -33,6 +33,10 @@ TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
 NOT_SCHEDULED = "waiting for minCount pods from a gang to be scheduled"
 NO_TREE = (
     "failed to build hierarchy snapshot: composite pod group object not found in state for "
+    "compositepodgroup/{}"
+)
+CYCLE = (
+    "failed to build hierarchy snapshot: cycle detected in composite pod group hierarchy: "
     "compositepodgroup/{}"
 )
 NO_QUORUM = 'waiting for composite pod group "{}" tree to meet quorum'
@@ -79,7 +83,10 @@ class GangScheduling(Plugin):
         above = tuple(groups.ancestry(group.key))
         root = groups.root(group)
         if root is None:
-            return NO_TREE.format(above[-1].parent_key)
+            again = groups.parent(above[-1])
+            if again is None:
+                return NO_TREE.format(above[-1].parent_key)
+            return CYCLE.format(_found_first(above[1:], again).key)
         # kube-scheduler looks one level further up than a workload's tree may reach.
         if len(above) > MAX_DEPTH + 1:
             return NO_TREE.format(group.parent_key)
@@ -182,6 +189,18 @@ class GangScheduling(Plugin):
             return False
         root, other = groups.root_of(key), groups.root(group)
         return root is not None and other is not None and root.entity_key == other.entity_key
+
+
+def _found_first(above: Sequence[AnyPodGroup], again: AnyPodGroup) -> AnyPodGroup:
+    """Return the group in which kube-scheduler finds a cycle: the last one that it looks up to.
+
+    After all of `above` comes `again`, which is one of them.
+    """
+    # kube-scheduler: backend/cache/cache.go (BuildHierarchySnapshotFromPod)
+    last, start = MAX_DEPTH - 1, [one.key for one in above].index(again.key)
+    if last >= len(above):
+        last = start + (last - start) % (len(above) - start)
+    return above[last]
 
 
 def _hint(worth: bool) -> QueueingHint:

@@ -115,8 +115,9 @@ class PodGroupQueue:
         leaving = [one for one in entity.each() if scheduling_group_key(one.pod) in leaves]
         for member in leaving:
             self._file(self._incomplete, scheduling_group_key(member.pod), member)
-        if leaving:
-            self._take_from(entity, leaving)
+        # Even if no pod leaves: the pods of the group that have a node no longer bind the rest of
+        # the tree to their domain.
+        self._take_from(entity, leaving)
 
     # ---- changes of pods
 
@@ -291,7 +292,7 @@ class PodGroupQueue:
             self._places.backoff.start(entity)
             return QueueingStrategy.AFTER_BACKOFF
         refused = (member.unschedulable_plugins for member in members)
-        entity.unschedulable_plugins = frozenset((GANG_SCHEDULING,)).union(*refused)
+        entity.unschedulable_plugins = entity.refusers.union((GANG_SCHEDULING,), *refused)
         pending = (member.pending_plugins for member in members)
         entity.pending_plugins = frozenset[str]().union(*pending)
         self._places.backoff.start(entity)
@@ -304,8 +305,13 @@ class PodGroupQueue:
     # ---- for debugging and display
 
     def is_missing(self, group_key: str) -> bool:
-        """Return whether a group does not exist."""
-        return self._groups.get(group_key) is None
+        """Return whether a pod group, or a group above it, does not exist."""
+        return self._groups.root_of(group_key) is None
+
+    def missing_above(self, group_key: str) -> str:
+        """Return "namespace/name" of the composite group that a pod group waits for; "" if none."""
+        above = tuple(self._groups.ancestry(group_key))
+        return above[-1].parent_key if above and self.is_missing(group_key) else ""
 
     def waiting(self) -> Iterator[QueuedPodInfo]:
         """Yield the pods that are in no part of the queue: incomplete or arrived."""

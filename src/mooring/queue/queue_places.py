@@ -7,7 +7,7 @@ from enum import Enum
 
 import msgspec
 
-from mooring.api import Pod, scheduling_group_key
+from mooring.api import CompositePodGroup, Pod, scheduling_group_key
 from mooring.queue.in_flight import InFlight
 from mooring.queue.pod_group_queue import PodGroupQueue
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
@@ -29,7 +29,7 @@ class Whereabouts(Enum):
     #: Being scheduled or bound.
     IN_FLIGHT = "inFlight"
     WAITING_AT_PERMIT = "waitingAtPermit"
-    #: Its pod group does not exist.
+    #: Its pod group, or a composite group above it, does not exist.
     WITHOUT_GROUP = "withoutGroup"
 
 
@@ -42,8 +42,10 @@ class QueuePlace(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=Tru
     place: Whereabouts
     attempts: int = 0
     priority: int = 0
-    #: The pod group whose place this is, as "namespace/name".
+    #: The pod's group, with which it is queued, as "namespace/name".
     pod_group: str = ""
+    #: The top of the tree that the group is part of, or a missing group of it, as "namespace/name".
+    composite_pod_group: str = ""
     #: Since when the pod is there, if that is known.
     since: float | None = None
     #: The position in the active queue, from 1.
@@ -120,13 +122,17 @@ class QueuePlaces:
             member.pod, Whereabouts.WITHOUT_GROUP if missing else Whereabouts.IN_FLIGHT
         )
         found.attempts, found.pod_group, found.since = member.attempts, key, member.timestamp
+        if self._groups is not None:
+            found.composite_pod_group = self._groups.missing_above(key)
         return found
 
     def _describe(self, member: QueuedPodInfo, entity: QueuedPodInfo, position: int) -> QueuePlace:
         found = place_of(member.pod, Whereabouts.ACTIVE)
         found.attempts, found.since = member.attempts, entity.timestamp
         if isinstance(entity, QueuedPodGroupInfo):
-            found.pod_group = entity.group.key
+            found.pod_group = scheduling_group_key(member.pod)
+            if isinstance(entity.group, CompositePodGroup):
+                found.composite_pod_group = entity.group.key
         if entity.place is Place.ACTIVE:
             found.position = position or None
         elif entity.place is Place.BACKOFF:

@@ -11,6 +11,7 @@ import msgspec
 
 from mooring.api import AnyPodGroup
 from mooring.framework.queued import QueuedPod
+from mooring.framework.tried_groups import TriedGroup
 from mooring.queue.queued_pod_info import QueuedPodInfo
 
 
@@ -22,7 +23,7 @@ class QueuedPodGroupInfo(QueuedPodInfo):
     QueuedPodInfo is.
     """
 
-    __slots__ = ("gating_member", "group", "members")
+    __slots__ = ("gating_member", "group", "members", "refusers", "tree")
 
     is_group = True
 
@@ -37,6 +38,11 @@ class QueuedPodGroupInfo(QueuedPodInfo):
         self.members: dict[str, QueuedPodInfo] = {first.key: first}
         #: The member that PreEnqueue refused last; the first to be asked again.
         self.gating_member: QueuedPodInfo | None = None
+        #: The plugins that refused a pod in any placement of the last attempt. What a pod is told
+        #: is only about one placement.
+        self.refusers: frozenset[str] = frozenset()
+        #: What became of the groups of a tree in the last attempt; None for a group without parts.
+        self.tree: TriedGroup | None = None
 
     @property
     def size(self) -> int:

@@ -19,18 +19,20 @@ import msgspec
 from mooring.api import AnyPodGroup, CompositePodGroup, WorkloadPodGroup, scheduling_group_key
 from mooring.binding.binding_cycle import AssumedPod
 from mooring.cycle.group_points import run_placement_feasible
-from mooring.cycle.placement_points import run_placement_generate
+from mooring.cycle.placement_points import PlacementRanking, run_placement_generate
 from mooring.cycle.placement_search import GROUP_UNSCHEDULABLE
 from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.placements import GroupAssignments, PlacementProgress
 from mooring.framework.pod_info import PodInfo
 from mooring.framework.status import Status
+from mooring.framework.tried_groups import TriedGroup, TriedPlacement
 from mooring.scheduler.pod_group_placing import (
     GroupResult,
     MemberResult,
     PodGroupPlacing,
     choose_placement,
     none_available,
+    note_scores,
 )
 
 CHILD_FAILED = "composite pod group evaluation failed due to child error: {}"
@@ -39,12 +41,15 @@ CHILD_FAILED = "composite pod group evaluation failed due to child error: {}"
 _Statuses = dict[str, Status | None]
 
 
-class _Trial(msgspec.Struct, frozen=True):
-    """What became of the groups of a tree in one placement."""
+class _Trial(msgspec.Struct):
+    """What became of a group and those below it, or of a composite group in one placement."""
 
     statuses: _Statuses
     #: By pod group, what became of its pods, and where they were placed.
     results: dict[str, tuple[list[MemberResult], Sequence[tuple[PodInfo, str]]]]
+    #: The group, and the parts of a composite group in the placement, as far as it is examined.
+    tried: TriedGroup | None = None
+    parts: Sequence[TriedGroup] = ()
 
 
 class CompositePlacing(PodGroupPlacing):
@@ -63,6 +68,7 @@ class CompositePlacing(PodGroupPlacing):
             part = {**options, "group": leaf, "members": members, "refusals": (), "is_part": True}
             self._parts[leaf.key] = PodGroupPlacing(*args, **part)
         self._earlier = self.refusals
+        self._tree = TriedGroup(self.group, None)
 
     def outcomes(self, status: Status | None) -> Sequence[GroupResult]:
         """Return what became of each pod group, if `place` has returned this status.
@@ -99,12 +105,18 @@ class CompositePlacing(PodGroupPlacing):
         finally:
             found = (one for part in self._parts.values() for one in part.refusals)
             self.refusals = [*self._earlier, *found]
+            self.refusers.update(*(part.refusers for part in self._parts.values()))
         self._statuses = trial.statuses
+        self._tree = trial.tried or self._tree
         status = trial.statuses[self.group.entity_key]
         if status is None and not self.placed():
             # Enough pods run already, and none of the others fits.
             status = Status.unschedulable(GROUP_UNSCHEDULABLE)
         return status
+
+    def examined(self, status: Status | None) -> TriedGroup:
+        """Return what was tried, if `place` has returned this status."""
+        return msgspec.structs.replace(self._tree, status=status)
 
     def undo(self) -> None:
         """Take every placed pod off its node, the last one first."""
@@ -132,7 +144,22 @@ class CompositePlacing(PodGroupPlacing):
         if isinstance(group, WorkloadPodGroup):
             part = self._parts[group.key]
             status = await part.place(within)
-            return self._kept(group, {group.entity_key: status})
+            trial = self._kept(group, {group.entity_key: status})
+            trial.tried = part.examined(status)
+            return trial
+        noted: list[TriedPlacement] = []
+        trial = await self._place_composite(group, within, noted)
+        status, size = trial.statuses[group.entity_key], len(self._groups.children(group))
+        trial.tried = TriedGroup(group, status, noted, size=size)
+        return trial
+
+    async def _place_composite(
+        self, group: CompositePodGroup, within: Rows | None, noted: list[TriedPlacement]
+    ) -> _Trial:
+        """Try a composite group in every placement; leave it placed in the best one.
+
+        The placements are added to `noted`.
+        """
         nodes = self.profile.handle.snapshot
         if within is not None:
             nodes = nodes.select(within)
@@ -140,17 +167,22 @@ class CompositePlacing(PodGroupPlacing):
         if isinstance(placements, Status):
             return self._kept(group, {group.entity_key: placements})
         fitting: list[tuple[GroupAssignments, _Trial]] = []
+        numbers: list[int] = []
         first: _Trial | None = None
-        for placement in placements:
+        for number, placement in enumerate(placements):
             part_of_nodes = nodes.where(placement.mask)
             self._clear(group)
             trial = await self._place_children(group, part_of_nodes)
             status = trial.statuses[group.entity_key]
+            tried = TriedPlacement(placement.name, len(part_of_nodes), (), status)
+            tried.is_chosen, tried.parts = status is None and len(placements) == 1, trial.parts
+            noted.append(tried)
             if status is not None and status.is_error:
                 return _Trial({group.entity_key: status}, trial.results)
             if status is None:
                 if len(placements) == 1:
                     return trial
+                numbers.append(number)
                 pods = [one for _, placed in trial.results.values() for one in placed]
                 fitting.append((GroupAssignments(placement.name, part_of_nodes, pods), trial))
             first = first or trial
@@ -161,21 +193,39 @@ class CompositePlacing(PodGroupPlacing):
             assert status is not None
             first.statuses[group.entity_key] = none_available(len(placements), status)
             return self._restored(first)
-        candidates = [found for found, _ in fitting]
-        chosen = choose_placement(self.profile, self.state, group, candidates)
-        if isinstance(chosen, Status):
-            return self._kept(group, {group.entity_key: chosen})
-        return self._placed_again(group, fitting[chosen][1])
+        best = self._choose_of([found for found, _ in fitting], numbers, group, noted)
+        if isinstance(best, Status):
+            return self._kept(group, {group.entity_key: best})
+        return self._placed_again(group, fitting[best][1])
+
+    def _choose_of(
+        self,
+        fitting: Sequence[GroupAssignments],
+        numbers: Sequence[int],
+        group: CompositePodGroup,
+        noted: Sequence[TriedPlacement],
+    ) -> int | Status:
+        """Return the position of the best placement; `numbers` are those of the placements."""
+
+        def scored(ranking: PlacementRanking) -> None:
+            note_scores(ranking, [noted[number] for number in numbers])
+
+        chosen = choose_placement(self.profile, self.state, group, fitting, scored)
+        if not isinstance(chosen, Status):
+            noted[numbers[chosen]].is_chosen = True
+        return chosen
 
     async def _place_children(self, group: CompositePodGroup, nodes: Nodes) -> _Trial:
         """Place the parts of a composite group on these nodes; undo them if they are too few."""
         children = self._groups.children(group)
         fitting, remaining = 0, len(children)
         statuses: _Statuses = {}
+        tried: dict[str, TriedGroup | None] = {}
         status = self._ask(group, fitting, remaining)
         for child in children if status is None or status.is_wait else ():
             trial = await self._place_group(child, nodes.rows)
             statuses |= trial.statuses
+            tried[child.entity_key] = trial.tried
             fate = trial.statuses[child.entity_key]
             if fate is not None and fate.is_error:
                 status = Status.error(CHILD_FAILED.format(fate.message))
@@ -189,6 +239,10 @@ class CompositePlacing(PodGroupPlacing):
             status = Status.unschedulable(GROUP_UNSCHEDULABLE, *status.reasons)
         statuses[group.entity_key] = status
         trial = self._kept(group, statuses)
+        trial.parts = [
+            tried.get(child.entity_key) or TriedGroup(child, None, is_tried=False)
+            for child in children
+        ]
         if status is not None:
             self._undo(group)
         return trial

@@ -42,11 +42,11 @@ from mooring.framework.pod_groups import PodGroups
 from mooring.framework.pod_info import PodInfo
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
+from mooring.framework.tried_groups import TriedGroup, TriedPlacement, TriedPod
 from mooring.framework.what_if import one_row
 from mooring.observe.clock import Clock
 from mooring.observe.logs import vlog
 from mooring.queue.queued_pod_info import QueuedPodInfo
-from mooring.scheduler.examined_group import TriedPlacement, TriedPod
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
 
@@ -117,8 +117,12 @@ class PodGroupPlacing:
         self.state.record_plugin_metrics = timed
         #: The pods that were tried and found no node.
         self.refusals: list[MemberRefusal] = list(refusals)
+        #: The plugins that refused a pod on a node, in any placement.
+        self.refusers: set[str] = set()
         #: One for each pod that was tried, in order.
         self.results: list[MemberResult] = []
+        #: The name of the placement that the results are about.
+        self._where = ""
         #: The placements in the order in which they were generated, if they are examined.
         self.tried: list[TriedPlacement] = []
         self._examine = examine
@@ -149,6 +153,16 @@ class PodGroupPlacing:
         assert isinstance(self.group, WorkloadPodGroup)
         return (GroupResult(self.group, self._members, self.results, status),)
 
+    def examined(self, status: Status | None) -> TriedGroup:
+        """Return what was tried, if `place` has returned this status."""
+        running = self._groups.count_placed(self.group.key) - len(self.placed())
+        placements = self.tried or [self._summary(status)]
+        return TriedGroup(self.group, status, tuple(placements), running, len(self._members))
+
+    def _summary(self, status: Status | None) -> TriedPlacement:
+        """Return the placement that the results are about, if the placements are not examined."""
+        return TriedPlacement(self._where, 0, self._tried_pods(), status, is_chosen=status is None)
+
     async def place(self, within: Rows | None = None) -> Status | None:
         """Place the pods on these rows, or anywhere; return why the group does not fit, or None.
 
@@ -156,6 +170,7 @@ class PodGroupPlacing:
         """
         self.undo()
         self.tried.clear()
+        self._where = ""
         nodes = self.profile.handle.snapshot
         if within is not None:
             nodes = nodes.select(within)
@@ -176,6 +191,7 @@ class PodGroupPlacing:
     async def _place_in_best(self, nodes: Nodes, placements: Sequence[Placement]) -> Status | None:
         """Try the group in every placement; leave it placed in the best one."""
         self.tried.clear()
+        self._where = placements[0].name if placements else ""
         fitting: list[tuple[GroupAssignments, list[MemberResult]]] = []
         numbers: list[int] = []
         first: tuple[Status, list[MemberResult]] | None = None
@@ -202,6 +218,7 @@ class PodGroupPlacing:
             self.results = []
             return chosen
         found, results = fitting[chosen]
+        self._where = found.placement
         return self.place_again(results, found.pods)
 
     # Placements that are searched together.
@@ -211,7 +228,7 @@ class PodGroupPlacing:
         start = self._clock.now()
         trials = [Trial(_rows(nodes.where(one.mask)), self._course()) for one in placements]
         searched = self._attempts.search_placements(
-            self.profile, self.pods, trials, self._new_state
+            self.profile, self.pods, trials, self._new_state, self.refusers
         )
         statuses = [trial.course.status for trial in trials]
         if not searched or any(one is not None and one.is_error for one in statuses):
@@ -230,6 +247,7 @@ class PodGroupPlacing:
         numbers = [number for number, trial in enumerate(trials) if trial.course.status is None]
         if not numbers:
             # Carry out the first one, for what each pod is told.
+            self._where = placements[0].name
             status = await self._place_in(trials[0].rows)
             if status is None or not status.is_rejected:
                 return status
@@ -239,6 +257,7 @@ class PodGroupPlacing:
         if isinstance(chosen, Status):
             self.results = []
             return chosen
+        self._where = fitting[chosen].placement
         if await self._carry_out(trials[numbers[chosen]]):
             return None
         return await self._place_in_best(nodes, placements)
@@ -285,14 +304,18 @@ class PodGroupPlacing:
     ) -> None:
         """Record what became of the pods in a placement, if that is examined."""
         if self._examine:
-            pods = [
-                TriedPod(
-                    one.info.pod, one.node_name, "" if one.failure is None else one.failure.message
-                )
-                for one in self.results
-            ]
             chosen = is_only and status is None
-            self.tried.append(TriedPlacement(name, len(nodes), pods, status, is_chosen=chosen))
+            self.tried.append(
+                TriedPlacement(name, len(nodes), self._tried_pods(), status, is_chosen=chosen)
+            )
+
+    def _tried_pods(self) -> list[TriedPod]:
+        return [
+            TriedPod(
+                one.info.pod, one.node_name, "" if one.failure is None else one.failure.message
+            )
+            for one in self.results
+        ]
 
     async def _evaluate(
         self, placement: Placement, nodes: Nodes, *, is_only: bool
@@ -316,10 +339,7 @@ class PodGroupPlacing:
         """Return the position of the best placement; `numbers` are those of the placements."""
 
         def scored(ranking: PlacementRanking) -> None:
-            for position, number in enumerate(numbers):
-                tried = self.tried[number]
-                tried.total = int(ranking.totals[position])
-                tried.scores = {name: int(x[position]) for name, x in ranking.scores.items()}
+            note_scores(ranking, [self.tried[number] for number in numbers])
 
         chosen = choose_placement(
             self.profile, self.state, self.group, fitting, scored if self._examine else None
@@ -485,6 +505,7 @@ class PodGroupPlacing:
             member, state, start, post_filter=False, within=within
         )
         if decision.outcome is not Outcome.SCHEDULED:
+            self.refusers |= decision.unschedulable_plugins
             if decision.statuses is not None:
                 self.refusals.append(MemberRefusal(member.pod, state, decision.statuses))
             return MemberResult(member, start, failure=Failure.of(decision))
@@ -517,6 +538,13 @@ def choose_placement(
     totals = ranking.totals
     best: list[int] = np.flatnonzero(totals == totals.max()).tolist()
     return profile.handle.random.choice(best)
+
+
+def note_scores(ranking: PlacementRanking, placements: Sequence[TriedPlacement]) -> None:
+    """Record the scores of placements that fit, in their order."""
+    for position, tried in enumerate(placements):
+        tried.total = int(ranking.totals[position])
+        tried.scores = {name: int(x[position]) for name, x in ranking.scores.items()}
 
 
 def none_available(count: int, first: Status) -> Status:

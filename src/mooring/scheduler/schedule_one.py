@@ -261,9 +261,10 @@ class SchedulingAttempts:
         pods: Sequence[Pod],
         trials: Sequence[Trial],
         new_state: Callable[[], CycleState],
+        refusers: set[str],
     ) -> bool:
         """Find nodes for the pods of a group in several placements (see `Cycle`)."""
-        return self._cycle.search_placements(profile, pods, trials, new_state)
+        return self._cycle.search_placements(profile, pods, trials, new_state, refusers)
 
     def reserve(self, attempt: SchedulingAttempt, decision: Decision) -> Failure | None:
         """Assume the pod on its node and run Reserve; return why the attempt failed, or None."""

@@ -32,6 +32,7 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.placements import MemberRefusal, NominatePods
 from mooring.framework.pod_groups import PodGroups
 from mooring.framework.status import Code, Status
+from mooring.framework.tried_groups import TriedGroup
 from mooring.observe import metrics as labels
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, vlog
@@ -40,7 +41,7 @@ from mooring.queue.pod_group_queue import GANG_SCHEDULING, GroupOutcome
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.scheduler.composite_placing import CompositePlacing
-from mooring.scheduler.examined_group import ExaminedGroup, GroupExaminer, TriedPlacement
+from mooring.scheduler.examined_group import ExaminedGroup, GroupExaminer
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.pod_group_placing import GroupResult, MemberResult, PodGroupPlacing
 from mooring.scheduler.schedule_one import (
@@ -131,9 +132,11 @@ class PodGroupAttempts:
         vlog(log, 3, _ATTEMPTING, podGroupType=group.entity_type, podGroup=group)
         placing = self._placing(profile, group, members, timed, examine=self._examines(group))
         status = await placing.place()
+        info.refusers = frozenset(placing.refusers)
+        info.tree = placing.examined(status) if isinstance(placing, CompositePlacing) else None
         self._metrics.pod_group_scheduling_algorithm_duration.observe(self._clock.now() - start)
         if status is None:
-            self._tell_examiner(info, placing.pods, None, placing.tried)
+            self._tell_examiner(info, placing.examined(None), placing.pods, None)
             return self._scheduled(info, placing, start)
         answer: NominatePods | Status | None = None
         if status.code is Code.UNSCHEDULABLE:
@@ -166,22 +169,18 @@ class PodGroupAttempts:
         )
 
     def _examines(self, group: AnyPodGroup) -> bool:
-        """Return whether the attempts of a group are examined; those of composite ones are not."""
-        examiner = self._examiner
-        return (
-            examiner is not None and isinstance(group, WorkloadPodGroup) and examiner.wants(group)
-        )
+        """Return whether the attempts of a group are examined."""
+        return self._examiner is not None and self._examiner.wants(group)
 
     def _tell_examiner(
         self,
         info: QueuedPodGroupInfo,
+        tried: TriedGroup,
         pods: Sequence[Pod],
         status: Status | None,
-        tried: Sequence[TriedPlacement] = (),
     ) -> None:
-        examiner, group = self._examiner, info.group
-        if self._examines(group) and examiner is not None and isinstance(group, WorkloadPodGroup):
-            examiner.take(ExaminedGroup(group, info.attempts, pods, status, tried))
+        if self._examiner is not None and self._examiner.wants(info.group):
+            self._examiner.take(ExaminedGroup(tried, info.attempts, pods, status))
 
     # Checks.
 
@@ -309,19 +308,12 @@ class PodGroupAttempts:
         """
         nominations = answer if isinstance(answer, NominatePods) else None
         said = answer.status if isinstance(answer, NominatePods) else answer
-        is_error = status.is_error
-        final = status
         for outcome in placing.outcomes(status):
             assert outcome.status is not None
-            final = outcome.status
-            if said is not None and said.is_error:
-                final, is_error = said, True
-            elif said is not None:
-                # kube-scheduler appends the text even if it is empty.
-                final = Status.unschedulable(*final.reasons, said.message)
-            self._report(outcome, outcome.status, final, nominations)
-        self._tell_examiner(info, placing.pods, final, placing.tried)
-        if is_error:
+            self._report(outcome, outcome.status, _with_answer(outcome.status, said), nominations)
+        final = _with_answer(status, said)
+        self._tell_examiner(info, placing.examined(status), placing.pods, final)
+        if final.is_error:
             result_label, result = labels.ERROR, GroupOutcome.ERROR
         else:
             waits = nominations is not None
@@ -364,7 +356,10 @@ class PodGroupAttempts:
         for member in info.in_order():
             self._fail_member(member, Failure(message, rejected=False), now)
         pods = [member.pod for member in info.in_order()]
-        self._tell_examiner(info, pods, Status.error(message))
+        error = Status.error(message)
+        tried = TriedGroup(info.group, error)
+        info.tree = tried if isinstance(info.group, CompositePodGroup) else None
+        self._tell_examiner(info, tried, pods, error)
         root = self._groups.latest(info.group)
         for group in () if root is None else self._groups.leaves(root):
             members = [one for one in info.in_order() if scheduling_group_key(one.pod) == group.key]
@@ -403,6 +398,14 @@ class PodGroupAttempts:
 
 _ATTEMPTING = "Attempting to schedule pod group"
 _UNABLE = "Unable to schedule a pod group"
+
+
+def _with_answer(status: Status, said: Status | None) -> Status:
+    """Return why a group was not scheduled, with what PodGroupPostFilter said."""
+    if said is None:
+        return status
+    # kube-scheduler appends the text even if it is empty.
+    return said if said.is_error else Status.unschedulable(*status.reasons, said.message)
 
 
 def _policy(policy: str | None) -> str:

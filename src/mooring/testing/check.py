@@ -36,7 +36,7 @@ class CheckReport(msgspec.Struct):
     attempts: int = 0
     #: Placements of pod groups that were generated or scored.
     placements: int = 0
-    #: Whole attempts in clusters with a gang.
+    #: Whole attempts in clusters with a gang or a composite group.
     group_attempts: int = 0
 
 
@@ -67,8 +67,8 @@ def check_plugin(
     - whole scheduling attempts raise nothing and wait for nothing outside;
     - if the plugin has points of pod groups: placements do not depend on the order of the nodes,
       nor PlacementFeasible on more than the progress, nor scores on the order of placements, and
-      whole attempts of a gang raise nothing. The gates of pod groups are then on unless `features`
-      says otherwise.
+      whole attempts of a gang, and of a composite group of two gangs, raise nothing. The gates of
+      pod groups are then on unless `features` says otherwise.
 
     Clusters and pods are generated, one cluster per round, each from the next seed. Their labels
     and annotations contain words from the plugin's code. If that is not enough, `nodes`, `pods`
@@ -78,10 +78,10 @@ def check_plugin(
     # Loaded on first use: the checks run the whole scheduler.
     from mooring.testing.bench import Workbench
     from mooring.testing.contract_checks import GivenObjects, check_contract_of
-    from mooring.testing.group_checks import GATES, has_group_points
+    from mooring.testing.group_checks import has_group_points, with_group_gates
 
     if has_group_points(plugin):
-        features = {**GATES, **(features or {})}
+        features = with_group_gates(features or {})
     workbench = Workbench(plugin, args=args, features=features)
     given = GivenObjects(list(nodes), list(pods), list(objects))
     try:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, overload
 
-from mooring.api import KubeObject, Node, Pod, WorkloadPodGroup
+from mooring.api import CompositePodGroup, KubeObject, Node, Pod, WorkloadPodGroup
 from mooring.config import LoadResult, default_config, load_config, load_config_data
 from mooring.framework.decision import Decision
 from mooring.framework.features import FeatureGates
@@ -63,8 +63,10 @@ def run_cycle(
     Without `config`, `plugins` run in addition to the built-in ones at every point they implement;
     with it, at the points where it enables them. Nothing waits: the clock is virtual.
 
-    A pod group among `objects` turns on the gates that it needs, unless `features` names them. A
-    pod of a group is tried with all pods of the group that have no node.
+    A pod group among `objects` turns on the gates that it needs, unless `features` names them, and
+    so does a composite pod group. A pod of a group is tried with all pods of the group that have no
+    node, and with those of the whole tree if the group is part of one. `Decision.group` then shows
+    what was tried: the placements, and the groups of the tree in each of them.
     """
     found = list(pods)
     others = list(objects)
@@ -77,6 +79,7 @@ def run_cycle(
         registry=registry,
         features=gates,
     )
+    scheduler.examines_groups = True
     if pod is not None:
         _check_served(scheduler, pod)
         return drive(_schedule(scheduler, pod))
@@ -98,10 +101,13 @@ async def _schedule(scheduler: MemoryScheduler, pod: Pod) -> Decision:
 
 
 def _gates_of(objects: Iterable[KubeObject]) -> dict[str, bool]:
-    """Return the gates that pod groups among the objects need."""
-    groups = [one for one in objects if isinstance(one, WorkloadPodGroup)]
+    """Return the gates that pod groups and composite pod groups among the objects need."""
+    groups = [one for one in objects if isinstance(one, WorkloadPodGroup | CompositePodGroup)]
     gates = {"GenericWorkload": True} if groups else {}
-    if any(group.topology_key for group in groups):
+    composites = any(isinstance(group, CompositePodGroup) for group in groups)
+    if composites:
+        gates["CompositePodGroup"] = True
+    if composites or any(group.topology_key for group in groups):
         gates["TopologyAwareWorkloadScheduling"] = True
     return gates
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from mooring.api import Pod, WorkloadPodGroup
+from mooring.api import AnyPodGroup, Pod
 from mooring.cycle.placement_points import run_placement_generate, run_placement_score
 from mooring.errors import PluginError
 from mooring.framework.placements import GroupAssignments, Placement, PlacementProgress
@@ -17,13 +17,22 @@ from mooring.framework.points import Point, points_of
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.testing.bench import Bench, Workbench, raise_breach
-from mooring.testing.builders import ZONE, make_pod, make_pod_group
+from mooring.testing.builders import (
+    ZONE,
+    make_composite_pod_group,
+    make_pod,
+    make_pod_group,
+)
 from mooring.testing.plugin_answers import Case, describe, verdict
 from mooring.testing.plugin_lifecycle import DETERMINISTIC, check_attempts
 from mooring.testing.scenes import RACK, Scene
 
-#: The gates without which a plugin's points of pod groups do not run.
-GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}
+#: The gates without which a plugin's points of pod groups do not run; the last needs the others.
+GATES = {
+    "GenericWorkload": True,
+    "TopologyAwareWorkloadScheduling": True,
+    "CompositePodGroup": True,
+}
 
 PLACEMENT_ORDER = "the order of nodes does not matter"
 PROGRESS_ALONE = "PlacementFeasible depends on the progress alone"
@@ -38,6 +47,7 @@ _POINTS = frozenset(
     }
 )
 _GANG = "gang"
+_TREE = "tree"
 _SIZE = 3
 
 #: Placements, each as its name and the names of its nodes.
@@ -49,20 +59,61 @@ def has_group_points(plugin: type[Plugin]) -> bool:
     return bool(points_of(plugin) & _POINTS)
 
 
+def with_group_gates(features: Mapping[str, bool]) -> dict[str, bool]:
+    """Return feature gates with those of pod groups on, unless they are given otherwise."""
+    off = not all(features.get(gate, True) for gate in GATES)
+    return {**GATES, **({"CompositePodGroup": False} if off else {}), **features}
+
+
 def check_groups(
     workbench: Workbench, scene: Scene, seed: int, rng: random.Random
 ) -> tuple[int, int]:
-    """Check the points of pod groups in a cluster to which a gang is added.
+    """Check the points of pod groups in a cluster to which a gang is added, or a gang of gangs.
 
     Return how many placements the plugin was asked about, and how many pods were tried in whole
     attempts.
     """
-    group = make_pod_group(
-        _GANG, min_count=rng.randint(1, _SIZE), topology=rng.choice(("", RACK, ZONE))
-    )
+    # In turn, so that a round takes no longer.
+    is_tree = seed % 2 == 1 and workbench.features.enabled("CompositePodGroup")
+    added = _make_tree(rng) if is_tree else _make_gang(rng)
+    return _check_group(workbench, scene, added, seed, rng)
+
+
+class _Added(NamedTuple):
+    """A group, the groups below it, and its pods."""
+
+    group: AnyPodGroup
+    below: list[AnyPodGroup]
+    members: list[Pod]
+
+
+def _make_gang(rng: random.Random, name: str = _GANG, parent: str | None = None) -> _Added:
+    topology = rng.choice(("", RACK, ZONE))
+    count = rng.randint(1, _SIZE)
+    group = make_pod_group(name, min_count=count, topology=topology, parent=parent)
     cpu = rng.choice(("500m", "3"))
-    members = [make_pod(f"{_GANG}-{i}", group=_GANG, cpu=cpu) for i in range(_SIZE)]
-    grown = replace(scene, pending=[*scene.pending, *members], objects=[*scene.objects, group])
+    members = [make_pod(f"{name}-{i}", group=name, cpu=cpu) for i in range(_SIZE)]
+    return _Added(group, [], members)
+
+
+def _make_tree(rng: random.Random) -> _Added:
+    """Return a composite group with two gangs."""
+    topology = rng.choice(("", RACK, ZONE))
+    top = make_composite_pod_group(_TREE, min_group_count=rng.randint(1, 2), topology=topology)
+    gangs = [_make_gang(rng, f"{_TREE}-{number}", _TREE) for number in range(2)]
+    members = [pod for gang in gangs for pod in gang.members]
+    return _Added(top, [gang.group for gang in gangs], members)
+
+
+def _check_group(
+    workbench: Workbench, scene: Scene, added: _Added, seed: int, rng: random.Random
+) -> tuple[int, int]:
+    group, members = added.group, added.members
+    grown = replace(
+        scene,
+        pending=[*scene.pending, *members],
+        objects=[*scene.objects, group, *added.below],
+    )
     bench, another = (workbench.place(grown.objects_with()) for _ in range(2))
     shuffled = rng.sample(scene.nodes, len(scene.nodes))
     other_order = workbench.place(grown.objects_with(shuffled))
@@ -74,7 +125,7 @@ def check_groups(
 
 
 def _check_generated(
-    case: Case, group: WorkloadPodGroup, bench: Bench, another: Bench, other_order: Bench
+    case: Case, group: AnyPodGroup, bench: Bench, another: Bench, other_order: Bench
 ) -> int:
     if not bench.profile.placement_generate:
         return 0
@@ -90,14 +141,14 @@ def _check_generated(
     return len(first)
 
 
-def _generated(bench: Bench, group: WorkloadPodGroup) -> _Named:
+def _generated(bench: Bench, group: AnyPodGroup) -> _Named:
     """Return the placements that a plugin generates, by name; none if it refuses the group."""
     return sorted(
         (one.name, sorted(bench.nodes.where(one.mask).names)) for one in _placements(bench, group)
     )
 
 
-def _placements(bench: Bench, group: WorkloadPodGroup) -> Sequence[Placement]:
+def _placements(bench: Bench, group: AnyPodGroup) -> Sequence[Placement]:
     found = run_placement_generate(bench.profile, CycleState(), group, bench.nodes)
     if isinstance(found, Status):
         raise_breach(found, bench.plugin.name)
@@ -105,7 +156,7 @@ def _placements(bench: Bench, group: WorkloadPodGroup) -> Sequence[Placement]:
     return found
 
 
-def _check_feasible(case: Case, group: WorkloadPodGroup, bench: Bench, another: Bench) -> None:
+def _check_feasible(case: Case, group: AnyPodGroup, bench: Bench, another: Bench) -> None:
     """Ask about every progress in two orders: placements are tried in turn or together."""
     plugin: Any = bench.plugin
     if not hasattr(plugin, "placement_feasible"):
@@ -127,7 +178,7 @@ def _check_feasible(case: Case, group: WorkloadPodGroup, bench: Bench, another: 
                 raise case.fail(PROGRESS_ALONE, text, point="PlacementFeasible")
 
 
-def _feasible(case: Case, plugin: Any, group: WorkloadPodGroup, one: PlacementProgress) -> Any:
+def _feasible(case: Case, plugin: Any, group: AnyPodGroup, one: PlacementProgress) -> Any:
     method = plugin.placement_feasible
     status = case.call("PlacementFeasible", None, method, CycleState(), group, one)
     if status is not None and not isinstance(status, Status):
@@ -138,7 +189,7 @@ def _feasible(case: Case, plugin: Any, group: WorkloadPodGroup, one: PlacementPr
 
 def _check_scored(
     case: Case,
-    group: WorkloadPodGroup,
+    group: AnyPodGroup,
     bench: Bench,
     another: Bench,
     members: Sequence[Pod],
@@ -187,9 +238,7 @@ def _check_scored(
     return len(first)
 
 
-def _scored(
-    bench: Bench, group: WorkloadPodGroup, assignments: Sequence[GroupAssignments]
-) -> list[int]:
+def _scored(bench: Bench, group: AnyPodGroup, assignments: Sequence[GroupAssignments]) -> list[int]:
     ranking = run_placement_score(bench.profile, CycleState(), group, assignments)
     if isinstance(ranking, Status):
         text = f"{ranking.message}\n{ranking.traceback}".rstrip()

@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from mooring.api import FinishedPod, Pod
+from mooring.api import AnyPodGroup, FinishedPod, Pod
 from mooring.client.resources import find_resource
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.journal.checkpoint import Checkpoint, RecentPlacements, take_checkpoint
@@ -106,7 +106,7 @@ class SchedulingJournal(SilentTap):
         self._begun = False
         #: What the current attempt began with, and its pod group.
         self._seed = self._sampling_start = 0
-        self._group = ""
+        self._group: AnyPodGroup | None = None
         self._works = WorkRuns()
         self._placements = RecentPlacements(clock.now())
         #: Why the journal has ended; None while it is written.
@@ -158,13 +158,13 @@ class SchedulingJournal(SilentTap):
 
     def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
         """See SchedulingTap."""
-        meta, self._group = info.group.metadata, info.group.key
+        meta, self._group = info.group.metadata, info.group
         members = tuple(member.uid for member in info.in_order())
         self._put(GroupBegins(start, meta.namespace, meta.name, seed, members))
 
     def group_ends(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
         """See SchedulingTap."""
-        meta, self._group = info.group.metadata, ""
+        meta, self._group = info.group.metadata, None
         self._put(GroupEnds(self._clock.now(), meta.namespace, meta.name, outcome.name.lower()))
 
     def deciding(
@@ -190,7 +190,7 @@ class SchedulingJournal(SilentTap):
             seed,
             sampling_start,
             None,
-            not self._group,
+            self._group is None,
         )
         self._put(entry if within is None else _Within(entry, within))
 
@@ -202,7 +202,7 @@ class SchedulingJournal(SilentTap):
             start,
             seed=self._seed,
             sampling_start=self._sampling_start,
-            pod_group=self._group,
+            group=self._group,
         )
         # At once: the scores take several times as much memory as the totals.
         points = weighted_points(decision, decision.node_name)
