@@ -232,6 +232,25 @@ def test_one_sum_gives_both_kinds_of_requests(containers, init, pod_level, overh
     assert pod_and_non_zero_requests(made) == expected
 
 
+def test_equal_pods_do_not_share_the_dict_of_their_requests():
+    first, _ = pod_and_non_zero_requests(pod([container(cpu="1")]))
+    first["cpu"] = 5
+    assert pod_and_non_zero_requests(pod([container(cpu="1")])) == ({"cpu": 1000}, (1000, 200 * MI))
+
+
+def test_claims_count_beside_the_only_container():
+    one = pod(
+        [container(cpu="1")],
+        status={
+            "nodeAllocatableResourceClaimStatuses": [
+                {"resourceClaimName": "a", "resources": {"cpu": "2"}}
+            ]
+        },
+    )
+    options = RequestOptions(use_claim_status=True)
+    assert pod_and_non_zero_requests(one, options)[0] == {"cpu": 3000}
+
+
 def test_options_follow_the_feature_gates():
     off = RequestOptions.from_gates(lambda gate: False)
     on = RequestOptions.from_gates(lambda gate: True)

@@ -128,6 +128,17 @@ def test_a_plugin_that_reads_no_pods_is_asked_no_more(asked: Any) -> None:
     assert hits(scheduler) == 1
 
 
+@pytest.mark.parametrize("plugin", ["VolumeBinding", "DynamicResources"])
+def test_pods_without_claims_are_scored_once_by_the_plugins_of_claims(plugin: str) -> None:
+    scheduler = MemoryScheduler([make_node(f"n{i}") for i in range(8)])
+    profile = scheduler.profiles["default-scheduler"]
+    step = next(step for step in profile.score if step.name == plugin)
+    drive(scheduler.reserve(drive(scheduler.decide(make_pod("first")))))
+    before = step.evaluations.value
+    drive(scheduler.reserve(drive(scheduler.decide(make_pod("second")))))
+    assert (before, step.evaluations.value) == (8, 8)
+
+
 def test_a_plugin_that_reads_no_pods_scores_a_node_that_comes_into_reach(asked: Any) -> None:
     def is_empty(self: Any, state: Any, pod: Any, node: Any) -> Any:
         return Status.unschedulable("taken") if node.pods else None
