@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mooring.explain.recording import record_of, weighted_points
+from mooring.explain.recording import outline_of, weighted_points
 from mooring.framework.decision import Decision, Outcome, PostFilterResult
 from mooring.framework.status import Status
 from mooring.offline.driving import drive
@@ -23,7 +23,7 @@ def test_a_record_has_what_the_decision_says() -> None:
         message="no",
         post_filter=PostFilterResult(Status.success(), "n1", (victim,)),
     )
-    record = record_of(decision, 3, 12.5, seed=9, sampling_start=4, pod_group="shop/crew")
+    record = outline_of(decision, 3, 12.5, 9, 4, "shop/crew").record()
     assert (record.key, record.uid, record.attempt, record.time) == ("shop/web", pod.uid, 3, 12.5)
     assert (record.outcome, record.message, record.node) == ("unschedulable", "no", "")
     assert (record.seed, record.sampling_start, record.pod_group) == (9, 4, "shop/crew")
@@ -36,7 +36,7 @@ def test_a_record_has_what_the_decision_says() -> None:
 def test_a_pod_that_was_placed_has_no_refusals() -> None:
     pod = make_pod("web")
     decision = Decision(pod, "default-scheduler", outcome=Outcome.SCHEDULED, node_name="n")
-    record = record_of(decision, 1, 1.0, seed=0, sampling_start=0)
+    record = outline_of(decision, 1, 1.0, 0, 0).record()
     assert (record.outcome, record.node) == ("scheduled", "n")
     assert (record.refusing_plugins, record.victims, record.nominated_node) == ((), (), "")
 

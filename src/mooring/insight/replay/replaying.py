@@ -20,7 +20,7 @@ from mooring.explain.journal.entries import (
     Reserved,
     SegmentHead,
 )
-from mooring.explain.journal.journal import totals_digest
+from mooring.explain.journal.open_attempt import totals_digest
 from mooring.framework.decision import Decision
 from mooring.insight.replay.attempt_comparison import (
     AttemptComparison,
