@@ -305,6 +305,25 @@ def test_a_container_may_use_what_its_claims_take():
     assert claim_amounts_of_container(made, "x") == {}
 
 
+def test_equal_pods_do_not_share_the_dict_of_their_requests():
+    first, _ = pod_and_non_zero_requests(pod([container(cpu="1")]))
+    first["cpu"] = 5
+    assert pod_and_non_zero_requests(pod([container(cpu="1")])) == ({"cpu": 1000}, (1000, 200 * MI))
+
+
+def test_claims_count_beside_the_only_container():
+    one = pod(
+        [container(cpu="1")],
+        status={
+            "nodeAllocatableResourceClaimStatuses": [
+                {"resourceClaimName": "a", "resources": {"cpu": "2"}}
+            ]
+        },
+    )
+    options = RequestOptions(use_claim_status=True, by_container=True)
+    assert pod_and_non_zero_requests(one, options)[0] == {"cpu": 3000}
+
+
 def test_options_follow_the_feature_gates():
     off = RequestOptions.from_gates(lambda gate: False)
     on = RequestOptions.from_gates(lambda gate: True)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mooring.cycle import reuse
 from mooring.framework.decision import Outcome
@@ -17,6 +18,7 @@ from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
 from mooring.offline.driving import drive
 from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.plugins.node_resources.fit import Fit
 from mooring.testing import make_node, make_pod
 from tests.cycle.decisions import told
 from tests.cycle.reuse_scenes import AFRESH, EVERY, hits, place, recording, start
@@ -126,6 +128,50 @@ def test_a_plugin_that_reads_no_pods_is_asked_no_more(asked: Any) -> None:
     assert asked == AFRESH
     assert place(scheduler, asked) == []
     assert hits(scheduler) == 1
+
+
+class Signs(Plugin):
+    """A plugin of another package, which may read the labels of pods."""
+
+    def sign_pod(self, pod: Any) -> Any:
+        return ()
+
+    def score(self, state: Any, pod: Any, node: Any) -> int:
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("plugins", "rows"),
+    [
+        pytest.param((), 0, id="built-in plugins do not read labels of pods"),
+        pytest.param((Signs,), 1, id="another plugin may read them"),
+    ],
+)
+def test_which_rows_are_asked_about_when_a_pod_gets_a_label(plugins: Any, rows: int) -> None:
+    scheduler = make_scheduler([Fit, *plugins], [make_node(f"n{i}") for i in range(8)])
+    (profile,) = scheduler.profiles.values()
+    step = next(step for step in profile.score if step.name == "NodeResourcesFit")
+    attempt = drive(scheduler.decide(make_pod("first")))
+    drive(scheduler.reserve(attempt))
+    drive(scheduler.decide(make_pod("second")))
+    assert attempt.assumed is not None
+    bound = attempt.assumed.pod
+    labels = {**bound.metadata.labels, "zone": "a"}
+    cache, before = scheduler.cluster.cache, step.evaluations.value
+    cache.add_pod(replace(bound, metadata=replace(bound.metadata, labels=labels)))
+    drive(scheduler.decide(make_pod("third")))
+    assert step.evaluations.value - before == rows
+
+
+@pytest.mark.parametrize("plugin", ["VolumeBinding", "DynamicResources"])
+def test_pods_without_claims_are_scored_once_by_the_plugins_of_claims(plugin: str) -> None:
+    scheduler = MemoryScheduler([make_node(f"n{i}") for i in range(8)])
+    profile = scheduler.profiles["default-scheduler"]
+    step = next(step for step in profile.score if step.name == plugin)
+    drive(scheduler.reserve(drive(scheduler.decide(make_pod("first")))))
+    before = step.evaluations.value
+    drive(scheduler.reserve(drive(scheduler.decide(make_pod("second")))))
+    assert (before, step.evaluations.value) == (8, 8)
 
 
 def test_a_plugin_that_reads_no_pods_scores_a_node_that_comes_into_reach(asked: Any) -> None:

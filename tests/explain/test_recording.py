@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mooring.explain.recording import record_of, weighted_points
+from mooring.explain.recording import outline_of, weighted_points
 from mooring.framework.decision import Decision, Outcome, PostFilterResult
 from mooring.framework.status import Status
 from mooring.offline.driving import drive
@@ -24,7 +24,7 @@ def test_a_record_has_what_the_decision_says() -> None:
         post_filter=PostFilterResult(Status.success(), "n1", (victim,)),
     )
     group = make_pod_group("crew", namespace="shop")
-    record = record_of(decision, 3, 12.5, seed=9, sampling_start=4, group=group)
+    record = outline_of(decision, 3, 12.5, 9, 4, group).record()
     assert (record.key, record.uid, record.attempt, record.time) == ("shop/web", pod.uid, 3, 12.5)
     assert (record.outcome, record.message, record.node) == ("unschedulable", "no", "")
     assert (record.seed, record.sampling_start, record.pod_group) == (9, 4, "shop/crew")
@@ -37,16 +37,16 @@ def test_a_record_has_what_the_decision_says() -> None:
 def test_a_record_names_the_group_of_the_pod_and_the_top_of_the_tree() -> None:
     decision = Decision(make_pod("web", group="part"), "default-scheduler")
     top = make_composite_pod_group("job")
-    record = record_of(decision, 1, 0.0, seed=0, sampling_start=0, group=top)
+    record = outline_of(decision, 1, 0.0, 0, 0, top).record()
     assert (record.pod_group, record.composite_pod_group) == ("default/part", "default/job")
-    alone = record_of(decision, 1, 0.0, seed=0, sampling_start=0)
+    alone = outline_of(decision, 1, 0.0, 0, 0).record()
     assert (alone.pod_group, alone.composite_pod_group) == ("", "")
 
 
 def test_a_pod_that_was_placed_has_no_refusals() -> None:
     pod = make_pod("web")
     decision = Decision(pod, "default-scheduler", outcome=Outcome.SCHEDULED, node_name="n")
-    record = record_of(decision, 1, 1.0, seed=0, sampling_start=0)
+    record = outline_of(decision, 1, 1.0, 0, 0).record()
     assert (record.outcome, record.node) == ("scheduled", "n")
     assert (record.refusing_plugins, record.victims, record.nominated_node) == ((), (), "")
 

@@ -21,6 +21,12 @@ CASES = [
     pytest.param([0, 0], True, [100, 100], id="reversed, zeros become 100"),
     pytest.param([], False, [], id="no scores"),
     pytest.param([], True, [], id="no scores, reversed"),
+    pytest.param([7], False, [100], id="one score is the highest"),
+    pytest.param([7], True, [0], id="one score, reversed"),
+    pytest.param([0], False, [0], id="one zero stays"),
+    pytest.param([0], True, [100], id="reversed, one zero becomes 100"),
+    pytest.param([-7], False, [-7], id="one negative score stays"),
+    pytest.param([2**50], True, [0], id="one very high score, reversed"),
     pytest.param([2**50, 2**49 - 1], False, [100, 49], id="very high scores"),
 ]
 

@@ -47,7 +47,12 @@ def test_every_decision_of_a_soak_is_reproduced(
     assert attempts > 0
 
 
-def test_a_kill_at_any_write_leaves_what_can_be_reproduced(tmp_path: Path) -> None:
+def test_a_kill_at_any_write_leaves_what_can_be_reproduced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The last segment holds the writes of the whole run, not only those after a checkpoint.
+    monkeypatch.setattr("tests.soak.soak_journal.SEGMENT_BYTES", 2**20)
+    monkeypatch.setattr("tests.soak.soak_journal.MAX_BYTES", 2**22)
     run_seed(5, journals=tmp_path)
     (folder,) = tmp_path.iterdir()
     last = list_segments(folder)[-1].path

@@ -10,12 +10,19 @@ other resource to whole units.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 import msgspec
 
 from mooring.api.containers import Container, ContainerStatus
 from mooring.api.pod import Pod
-from mooring.api.quantity import ResourceList, milli_value_of_nanos, parse_nanos, value_of_nanos
+from mooring.api.quantity import (
+    QuantityText,
+    ResourceList,
+    milli_value_of_nanos,
+    parse_nanos,
+    value_of_nanos,
+)
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -407,6 +414,9 @@ def pod_and_non_zero_requests(
     pod: Pod, options: RequestOptions = DEFAULT_OPTIONS
 ) -> tuple[dict[str, int], tuple[int, int]]:
     """Return what `pod_requests` and `pod_non_zero_requests` do, for most pods in one sum."""
+    if (alone := _only_requests(pod, options)) is not None:
+        amounts, non_zero = _requests_of_one(tuple(alone.items()))
+        return dict(amounts), non_zero
     nanos = _pod_nanos(pod, options, {})
     if options.use_status_resources and not options.by_container and _is_resized(pod):
         return _rounded(nanos), pod_non_zero_requests(pod, options)
@@ -424,6 +434,44 @@ def pod_and_non_zero_requests(
     return _rounded(nanos), (
         milli_value_of_nanos(nanos.get(CPU, 0) + cpu * _NON_ZERO_NANOS[CPU]),
         value_of_nanos(nanos.get(MEMORY, 0) + memory * _NON_ZERO_NANOS[MEMORY]),
+    )
+
+
+#: Of more requests, each could be a cached object of megabytes.
+_MOST_CACHED = 8
+
+
+def _only_requests(pod: Pod, options: RequestOptions) -> ResourceList | None:
+    """Return the requests of a pod's only container if nothing else counts; None otherwise."""
+    spec, status = pod.spec, pod.status
+    if (
+        len(spec.containers) != 1
+        or spec.init_containers
+        or spec.resources is not None
+        or spec.overhead
+        or status.container_statuses
+        or status.init_container_statuses
+        or status.resources is not None
+        or status.allocated_resources
+        or options.use_claim_status
+        or options.non_missing
+        or (status.conditions and is_resize_infeasible(pod))
+    ):
+        return None
+    requests = spec.containers[0].resources.requests
+    return requests if len(requests) <= _MOST_CACHED else None
+
+
+@lru_cache(maxsize=4096)
+def _requests_of_one(
+    requests: tuple[tuple[str, QuantityText], ...],
+) -> tuple[dict[str, int], tuple[int, int]]:
+    """Return the amounts of one container, once for the pods of a template."""
+    nanos = {name: parse_nanos(quantity) for name, quantity in requests}
+    missing = {**_NON_ZERO_NANOS, **nanos}
+    return _rounded(nanos), (
+        milli_value_of_nanos(missing[CPU]),
+        value_of_nanos(missing[MEMORY]),
     )
 
 

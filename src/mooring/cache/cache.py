@@ -271,7 +271,7 @@ class Cache:
         info.pod = pod
         self._index.add(info)
         self.counters.add_pod(info, row)
-        self._columns.touch(row)
+        self._columns.relabel(row)
 
     def show_sizes(self, gauges: Mapping[str, Gauge]) -> None:
         """Let gauges show how many nodes, pods and assumed pods there are."""

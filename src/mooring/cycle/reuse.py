@@ -52,6 +52,7 @@ from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.typing import Ints
 
+_BUILT_IN = "mooring.plugins."
 #: How many signatures are cached per profile.
 _SIGNATURES = 16
 #: Up to this many changed rows are evaluated one by one: arrays would be slower for so few.
@@ -132,6 +133,12 @@ class Remembered:
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
+        # The API server adds labels to each pod that it binds. The built-in plugins whose answers
+        # are cached do not read labels of pods.
+        names = {step.name for step in profile.filter} | {step.name for step in profile.score}
+        self._reads_labels = not all(
+            type(profile.plugins[name]).__module__.startswith(_BUILT_IN) for name in names
+        )
         self._node_generation: int | None = None
         #: Rows that have been scored; None for all.
         self._scored: Rows | None = None
@@ -143,7 +150,7 @@ class Remembered:
         if self._node_generation != nodes.node_generation:
             self._node_generation = nodes.node_generation
             self._filtered_at = self._scored_at = None
-        rows = _changed(nodes, self._filtered_at)
+        rows = self._changed(nodes, self._filtered_at)
         if rows is None:
             passed = self._filter_all(state, pod, nodes)
         else:
@@ -151,6 +158,19 @@ class Remembered:
             passed = self._filter_rows(state, pod, nodes, rows)
         self._filtered_at = nodes.generation
         return passed
+
+    def _changed(self, nodes: Nodes, generation: int | None) -> list[int] | None:
+        """Return the rows that changed after a generation; None if all must be evaluated."""
+        if generation is None:
+            return None
+        if generation == nodes.generation:
+            return []
+        since = nodes.changed_since if self._reads_labels else nodes.recounted_since
+        touched = since(generation)
+        if touched is None or len(touched) <= 1:
+            return touched
+        rows = list(dict.fromkeys(touched))
+        return None if len(rows) * MOST > len(nodes.all) else rows
 
     def _filter_all(self, state: CycleState, pod: Pod, nodes: Nodes) -> bool:
         verdicts = filter_nodes(self._profile, state, pod, nodes)
@@ -206,7 +226,7 @@ class Remembered:
     def rank(self, state: CycleState, pod: Pod) -> Ranking:
         """Score the feasible nodes: run Score on the rows that changed, or on all."""
         nodes = self.feasible
-        changed = _changed(nodes, self._scored_at)
+        changed = self._changed(nodes, self._scored_at)
         recorder = self._profile.recorder
         try:
             run_pre_score(self._profile, state, pod, nodes)
@@ -284,19 +304,6 @@ class Remembered:
         if unsigned:
             totals = totals + add_up(unsigned, len(nodes))
         return Ranking(scores, totals)
-
-
-def _changed(nodes: Nodes, generation: int | None) -> list[int] | None:
-    """Return the rows that changed after a generation; None if all must be evaluated."""
-    if generation is None:
-        return None
-    if generation == nodes.generation:
-        return []
-    touched = nodes.changed_since(generation)
-    if touched is None or len(touched) == 1:
-        return touched
-    rows = list(dict.fromkeys(touched))
-    return None if len(rows) * MOST > len(nodes.all) else rows
 
 
 def _same(rows: Rows | None, others: Rows | None) -> bool:

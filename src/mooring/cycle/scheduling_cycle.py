@@ -190,6 +190,7 @@ class Cycle:
             best = (totals == np.maximum.reduce(totals)).nonzero()[0]
             decision.seed = self._random.getrandbits(32)
             chosen = self._choose(feasible, best, decision.seed)
+            decision.chosen, decision.best_count = chosen, len(best)
         else:
             chosen = 0
         decision.node_name = feasible.info(chosen).name

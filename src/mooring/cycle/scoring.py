@@ -136,9 +136,7 @@ def weigh(
         # Normalisation may depend on the node, so one score for all nodes is not enough.
         raw = np.full(size, raw, dtype=np.int64)
     if isinstance(raw, int):
-        score = _normalized_alike(step, state, pod, nodes, raw)
-        each = PluginScores(_constant(raw, size), _constant(score, size), weight)
-        return Weighed(raw, score, weight, each)
+        return _weighed_alike(raw, _normalized_alike(step, state, pod, nodes, raw), weight, size)
     if step.normalize is not None:
         given = raw.copy() if keep_raw else raw
         normalized = normalize(step, state, pod, given, nodes)
@@ -174,6 +172,13 @@ def add_up(weighed: Iterable[Weighed], size: int) -> Ints:
     if alike:
         totals += alike
     return totals
+
+
+@lru_cache(maxsize=128)
+def _weighed_alike(raw: int, score: int, weight: int, size: int) -> Weighed:
+    """Return the part of a plugin that gives all nodes the same score."""
+    each = PluginScores(_constant(raw, size), _constant(score, size), weight)
+    return Weighed(raw, score, weight, each)
 
 
 @lru_cache(maxsize=128)

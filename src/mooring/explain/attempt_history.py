@@ -9,7 +9,7 @@ counted per array, not per attempt: an array counts once, as long as some attemp
 
 What the loop tells is first put on a list, and entered for several attempts at once, or when
 somebody reads: right after a cycle the processor's caches hold arrays, and the same work takes
-three times as long.
+three times as long. For the same reason nothing is read from a decision before the next call.
 """
 
 from __future__ import annotations
@@ -30,7 +30,12 @@ from mooring.explain.attempt_details import (
     size_of_part,
 )
 from mooring.explain.attempt_record import AttemptRecord
-from mooring.explain.recording import composite_key, record_of
+from mooring.explain.recording import (
+    AttemptOutline,
+    PlacedAttempt,
+    composite_key,
+    outline_of,
+)
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.nodes import Rows
 from mooring.framework.status import Status
@@ -60,9 +65,10 @@ _NODE_SIZE = 8
 #: How many arrays of an attempt are usually new if it shares answers with earlier ones.
 _NEW_ARRAYS = 4
 #: The answers of scheduled pods are kept for so many attempts in a row, and for so many nodes a
-#: second: with 5,000 nodes for 50 attempts a second. More would be dropped within a second anyway.
+#: second: with 5,000 nodes for 10 attempts a second. The default memory holds the answers of some
+#: 70 attempts of this size, and keeping those of one takes as long as a third of its cycle.
 _BURST = 64
-_NODES_PER_SECOND = 250_000
+_NODES_PER_SECOND = 50_000
 #: The last attempts of so many trees of groups are kept.
 _MOST_TREES = 500
 
@@ -82,11 +88,20 @@ class RecordBatch(msgspec.Struct, frozen=True):
     missed: bool
 
 
-class _Kept(msgspec.Struct, eq=False):
+class _Kept(msgspec.Struct, eq=False, gc=False):
     record: AttemptRecord
     details: AttemptDetails | None = None
     #: The bytes of the record; 0 while the attempt is in progress.
     size: int = 0
+
+
+class _Decided(msgspec.Struct, frozen=True):
+    """A decision, its pod, the number of the attempt, and when that began."""
+
+    decision: Decision
+    info: QueuedPodInfo
+    attempt: int
+    start: float
 
 
 class AttemptHistory(SilentTap):
@@ -100,8 +115,9 @@ class AttemptHistory(SilentTap):
         self.limit = limit
         self._latest = 0
         self._size = 0
-        #: Calls that enter what happened, with their arguments, and the bytes that these hold.
-        self._log: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        #: What happened and is not entered yet: placements without answers, the uids of pods that
+        #: were bound, or calls with their arguments; and the bytes that arguments hold.
+        self._log: list[PlacedAttempt | str | tuple[Callable[..., None], tuple[Any, ...]]] = []
         self._log_size = 0
         #: By sequence, the oldest first.
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
@@ -117,14 +133,17 @@ class AttemptHistory(SilentTap):
         #: The highest sequence that was dropped.
         self._dropped = 0
         #: The random state and the sampling start of the cycle that is running.
-        self._begins = (0, 0)
+        self._seed = self._sampling_start = 0
+        #: The latest decision; None if it has been put on the list.
+        self._decided: _Decided | None = None
         #: The pod group that is being tried, and when its attempt began.
         self._group: AnyPodGroup | None = None
         self._group_start = 0.0
         #: By "namespace/name" of composite groups, the last attempt of each, the oldest first.
         self._trees: OrderedDict[str, Sequence[GroupLine]] = OrderedDict()
-        #: For how many scheduled pods answers may be kept now, as of the time after it.
-        self._allowed, self._allowed_at = float(_BURST), 0.0
+        #: For how many scheduled pods answers may be kept, as of the time after it, and when it
+        #: is one at least.
+        self._allowed, self._allowed_at, self._allowed_from = float(_BURST), 0.0, 0.0
         self._news: asyncio.Future[None] | None = None
 
     # ---- reading
@@ -185,10 +204,12 @@ class AttemptHistory(SilentTap):
 
     def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
         """Take note of the group that the next pods are tried with."""
+        self._list_decision()
         self._group, self._group_start = info.group, start
 
     def group_ends(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
         """Forget what was decided in trials only, and keep what became of a tree."""
+        self._list_decision()
         self._group = None
         if info.tree is not None:
             self._trees[info.group.key] = info.tree.lines()
@@ -207,56 +228,89 @@ class AttemptHistory(SilentTap):
         sampling_start: int,
     ) -> None:
         """Remember what the cycle begins with."""
-        self._begins = (seed, sampling_start)
+        if self._decided is not None:
+            self._list_decision()
+        self._seed, self._sampling_start = seed, sampling_start
 
     def decided(self, info: QueuedPodInfo, decision: Decision, start: float) -> None:
         """Take note of a decision; the attempt goes on."""
-        if decision.outcome is Outcome.SCHEDULED and not self._keeps_more(decision, start):
-            seed, first = self._begins
-            record = record_of(
-                decision,
-                info.attempts,
-                start,
-                seed=seed,
-                sampling_start=first,
-                group=self._group,
+        if self._decided is not None:
+            self._list_decision()
+        self._decided = _Decided(decision, info, info.attempts, start)
+
+    def _list_decision(self) -> None:
+        """Put the latest decision on the list, unless it is there."""
+        decided, self._decided = self._decided, None
+        if decided is not None:
+            details = self._details(decided)
+            outline = outline_of(
+                decided.decision,
+                decided.attempt,
+                decided.start,
+                self._seed,
+                self._sampling_start,
+                self._group,
             )
-            self._log.append((self._enter_record, (record, None)))
-            return
+            self._log.append((self._enter_decision, (outline, details)))
+
+    def _details(self, decided: _Decided) -> AttemptDetails | None:
+        """Return the answers in a decision if they are to be kept; the list may be entered."""
+        decision = decided.decision
+        if decision.outcome is Outcome.SCHEDULED and not self._keeps_more(decided):
+            return None
         details = details_of(decision, self._parts)
         # Cached scores are shared, except for those of the few plugins that follow the pods.
         arrays = _NEW_ARRAYS if details.scores is decision.scores else 2 + 2 * len(details.scores)
         self._log_size += _DECISION_SIZE + decision.num_nodes * _NODE_SIZE * arrays
         if self._log_size > self.limit // _LOG_SHARE:
             self._settle()
-        told = (decision, details, info.attempts, start, self._begins, self._group)
-        self._log.append((self._enter_decision, told))
+        return details
 
-    def _keeps_more(self, decision: Decision, now: float) -> bool:
+    def _keeps_more(self, decided: _Decided) -> bool:
         """Return whether the answers of one more scheduled pod are to be kept."""
-        passed, self._allowed_at = max(0.0, now - self._allowed_at), now
-        more = passed * _NODES_PER_SECOND / decision.num_nodes
-        self._allowed = min(float(_BURST), self._allowed + more)
-        if self._allowed < 1.0:
+        now = decided.start
+        if self._allowed_at <= now < self._allowed_from:
             return False
-        self._allowed -= 1.0
-        return True
+        nodes = decided.decision.num_nodes
+        more = max(0.0, now - self._allowed_at) * _NODES_PER_SECOND / nodes
+        left = min(float(_BURST), self._allowed + more) - 1.0
+        keeps = left >= 0.0
+        self._allowed, self._allowed_at = left if keeps else left + 1.0, now
+        self._allowed_from = now + (1.0 - self._allowed) * nodes / _NODES_PER_SECOND
+        return keeps
 
     def permitted(self, attempt: SchedulingAttempt) -> None:
         """Take note that a pod has found its node."""
-        self._log.append((self._enter_permitted, (attempt.info.uid,)))
+        decided = self._decided
+        if decided is not None and decided.info is attempt.info and self._group is None:
+            self._decided = None
+            details = self._details(decided)
+            placed = PlacedAttempt(
+                attempt,
+                decided.attempt,
+                decided.decision.unschedulable_plugins,
+                self._seed,
+                self._sampling_start,
+            )
+            log = self._log
+            log.append(placed if details is None else (self._enter_placed, (placed, details)))
+        else:
+            self._list_decision()
+            self._log.append((self._enter_permitted, (attempt.info.uid,)))
         self._settle_if_needed()
 
     def gave_back(self, attempt: SchedulingAttempt, status: Status) -> None:
         """Take note of why a binding cycle failed."""
+        self._list_decision()
         self._log.append((self._enter_lost_node, (attempt.info.uid, status)))
 
     def bound(self, attempt: SchedulingAttempt) -> None:
         """Take note that an attempt has reached its end."""
-        self._log.append((self._enter_bound, (attempt.info.uid,)))
+        self._log.append(attempt.info.uid)
 
     def failed(self, info: QueuedPodInfo, failure: Failure) -> None:
         """Take note of an attempt that failed."""
+        self._list_decision()
         group = (self._group, self._group_start)
         told = (info.uid, info.pod, info.attempts, failure, group)
         self._log.append((self._enter_failure, told))
@@ -266,15 +320,23 @@ class AttemptHistory(SilentTap):
 
     def _settle_if_needed(self) -> None:
         """Enter what happened if the list is long, or if somebody waits for records."""
-        reader_waits = self._news is not None and not self._news.done()
-        if reader_waits or len(self._log) >= _LONGEST_LOG:
+        if len(self._log) >= _LONGEST_LOG or (self._news is not None and not self._news.done()):
             self._settle()
 
     def _settle(self) -> None:
         """Enter everything that is on the list."""
+        self._list_decision()
         log, self._log, self._log_size = self._log, [], 0
-        for enter, args in log:
-            enter(*args)
+        binding = self._binding
+        for entry in log:
+            if type(entry) is PlacedAttempt:
+                self._enter_placed(entry, None)
+            elif type(entry) is str:
+                if (kept := binding.pop(entry, None)) is not None:
+                    kept.record.bound = True
+            elif type(entry) is tuple:
+                enter, args = entry
+                enter(*args)
         if log:
             self._shrink()
 
@@ -283,29 +345,28 @@ class AttemptHistory(SilentTap):
             if (kept := self._deciding.pop(uid, None)) is not None:
                 self._drop_details(kept)
 
-    def _enter_decision(
-        self,
-        decision: Decision,
-        details: AttemptDetails,
-        attempt: int,
-        start: float,
-        begins: tuple[int, int],
-        group: AnyPodGroup | None,
-    ) -> None:
-        seed, first = begins
-        record = record_of(decision, attempt, start, seed=seed, sampling_start=first, group=group)
-        self._enter_record(record, details)
-
-    def _enter_record(self, record: AttemptRecord, details: AttemptDetails | None) -> None:
-        uid = record.uid
-        kept = _Kept(record, details)
+    def _enter_decision(self, outline: AttemptOutline, details: AttemptDetails | None) -> None:
+        kept = self._make_kept(outline, details)
+        uid = kept.record.uid
         # A scheduler that was stopped does not tell how its binding cycles ended.
         self._binding.pop(uid, None)
-        if (before := self._deciding.pop(uid, None)) is not None:
-            self._drop_details(before)
         self._deciding[uid] = kept
+
+    def _enter_placed(self, placed: PlacedAttempt, details: AttemptDetails | None) -> None:
+        """Enter a decision and the permission that followed it."""
+        kept = self._make_kept(placed, details)
+        self._binding[kept.record.uid] = kept
+        self._publish(kept)
+
+    def _make_kept(
+        self, made_from: AttemptOutline | PlacedAttempt, details: AttemptDetails | None
+    ) -> _Kept:
+        kept = _Kept(made_from.record(), details)
+        if (before := self._deciding.pop(kept.record.uid, None)) is not None:
+            self._drop_details(before)
         if details is not None:
             self._count_details(kept)
+        return kept
 
     def _enter_permitted(self, uid: str) -> None:
         kept = self._deciding.pop(uid, None)
@@ -316,10 +377,6 @@ class AttemptHistory(SilentTap):
     def _enter_lost_node(self, uid: str, status: Status) -> None:
         if (kept := self._binding.get(uid)) is not None:
             kept.record.binding_error = status.message
-
-    def _enter_bound(self, uid: str) -> None:
-        if (kept := self._binding.pop(uid, None)) is not None:
-            kept.record.bound = True
 
     def _enter_failure(
         self,
@@ -354,10 +411,10 @@ class AttemptHistory(SilentTap):
             attempts.append(kept)
             if len(attempts) > ATTEMPTS_PER_POD:
                 self._drop(attempts[0])
-        self._latest = record.sequence = self._latest + 1
-        self._kept[record.sequence] = kept
-        kept.size = _size_of(record)
-        self._size += kept.size
+        number = self._latest = record.sequence = self._latest + 1
+        self._kept[number] = kept
+        size = kept.size = _size_of(record)
+        self._size += size
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
 
@@ -441,8 +498,10 @@ def make_history(limit: int) -> AttemptHistory | None:
 
 def _size_of(record: AttemptRecord) -> int:
     """Return the bytes of a record, its texts and its entries in the tables."""
-    texts = len(record.name) + len(record.uid) + len(record.message) + len(record.binding_error)
-    return _ENTRY_SIZE + texts + sum(map(len, record.victims))
+    size = _ENTRY_SIZE + len(record.name) + len(record.uid)
+    if record.message or record.binding_error or record.victims:
+        size += len(record.message) + len(record.binding_error) + sum(map(len, record.victims))
+    return size
 
 
 def _untried(pod: Pod, attempt: int, group: AnyPodGroup | None, start: float) -> AttemptRecord:

@@ -195,6 +195,8 @@ class Columns:
         }
         self._pod_count = self._zeros()
         self._changed_at = self._zeros()
+        #: The generations, among those of the touched rows, at which only labels of pods changed.
+        self._relabelled: set[int] = set()
         self._unschedulable = np.zeros(self._capacity, dtype=np.bool_)
         self.taints: ValueColumn[tuple[Taint, ...]] = ValueColumn(self._capacity)
         self.declared_features: ValueColumn[frozenset[str]] = ValueColumn(self._capacity)
@@ -330,6 +332,14 @@ class Columns:
         if generation < self._touched_from:
             return None
         return self._touched[generation - self._touched_from :]
+
+    def recounted_since(self, generation: int) -> list[int] | None:
+        """Return what `touched_since` does, without changes of the labels of pods alone."""
+        touched = self.touched_since(generation)
+        labels = self._relabelled
+        if not touched or not labels:
+            return touched
+        return [row for at, row in enumerate(touched, generation + 1) if at not in labels]
 
     @property
     def lasting_names(self) -> tuple[str, ...]:
@@ -511,9 +521,15 @@ class Columns:
         if len(self._touched) > self._capacity:
             self._forget_touched()
 
+    def relabel(self, row: int) -> None:
+        """Record that a pod in a row has other labels, and nothing else has changed."""
+        self.touch(row)
+        self._relabelled.add(self.generation)
+
     def _forget_touched(self) -> None:
         """Clear the record of touched rows, and all arrays that depend on it."""
         self._touched.clear()
+        self._relabelled.clear()
         self._touched_from = self.generation
         self._followed.clear()
 

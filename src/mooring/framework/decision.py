@@ -238,6 +238,10 @@ class Decision(msgspec.Struct):
     totals: Ints | None = None
     #: The chosen node; "" if there is none.
     node_name: str = ""
+    #: Its position in `feasible`, and how many nodes share its total, if a cycle has chosen it from
+    #: several; otherwise -1 and 0.
+    chosen: int = -1
+    best_count: int = 0
     #: Plugins that refused the pod: the queue uses them to decide which events requeue it.
     unschedulable_plugins: frozenset[str] = frozenset()
     pending_plugins: frozenset[str] = frozenset()

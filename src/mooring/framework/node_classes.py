@@ -32,19 +32,16 @@ _INITIAL_CAPACITY = 16
 class Kinds:
     """One node of each kind, and the mapping of answers about these to answers about all nodes."""
 
-    __slots__ = ("_places", "nodes")
+    __slots__ = ("_places", "few", "nodes")
 
     def __init__(self, nodes: Nodes, places: Rows | None) -> None:
         #: The nodes to evaluate.
         self.nodes = nodes
         self._places = places
-
-    @property
-    def few(self) -> Sequence[NodeInfo] | None:
-        """Return the nodes to evaluate one by one; None if the vector form is faster."""
-        if self._places is None or len(self.nodes) > _FEW:
-            return None
-        return self.nodes.infos()
+        #: The nodes to evaluate one by one; None if the vector form is faster.
+        self.few: Sequence[NodeInfo] | None = None
+        if places is not None and len(nodes) <= _FEW:
+            self.few = nodes.infos()
 
     def spread(self, answers: npt.NDArray[S]) -> npt.NDArray[S]:
         """Turn answers about `nodes` into answers about the nodes this was made from."""

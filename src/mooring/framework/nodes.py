@@ -216,6 +216,10 @@ class Nodes:
         """
         return self._columns.touched_since(generation)
 
+    def recounted_since(self, generation: int) -> list[int] | None:
+        """Return what `changed_since` does, without changes of the labels of pods alone."""
+        return self._columns.recounted_since(generation)
+
     # Which nodes.
 
     @property

@@ -18,6 +18,13 @@ def normalize_by_max(scores: Ints, *, reverse: bool = False) -> Ints:
     If the highest is 0 the scores stay, or all become 100 with `reverse`.
     """
     # kube-scheduler: plugins/helper/normalize_score.go (DefaultNormalizeScore)
+    if len(scores) == 1:
+        # One score for all nodes: arrays would take most of the time.
+        score = scores.item()
+        if score <= 0:
+            return np.array([MAX_NODE_SCORE], dtype=np.int64) if reverse else scores
+        if score < EXACT_LIMIT:
+            return np.array([0 if reverse else MAX_NODE_SCORE], dtype=np.int64)
     highest = int(np.maximum.reduce(scores, initial=0))
     if highest <= 0:
         return np.full(len(scores), MAX_NODE_SCORE, dtype=np.int64) if reverse else scores

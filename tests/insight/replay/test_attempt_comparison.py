@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mooring import Plugin, Status
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.journal.entries import AttemptEnds
-from mooring.explain.journal.journal import totals_digest
+from mooring.explain.journal.open_attempt import totals_digest
 from mooring.explain.recording import weighted_points
 from mooring.framework.decision import Decision, Outcome
 from mooring.insight.replay.attempt_comparison import (

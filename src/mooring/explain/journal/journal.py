@@ -12,23 +12,19 @@ from __future__ import annotations
 
 import errno
 import logging
-import zlib
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
 from mooring.api import AnyPodGroup, FinishedPod, Pod
 from mooring.client.resources import find_resource
-from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.journal.checkpoint import Checkpoint, RecentPlacements, take_checkpoint
 from mooring.explain.journal.entries import (
     FINISHED_PODS,
     AttemptBegins,
-    AttemptEnds,
     Bound,
     Change,
     CheckpointEnds,
@@ -48,9 +44,10 @@ from mooring.explain.journal.entries import (
     WorkBegins,
 )
 from mooring.explain.journal.omission import encode_object
+from mooring.explain.journal.open_attempt import AttemptEnding, OpenAttempt, Scored
 from mooring.explain.journal.segment_writer import SegmentWriter
 from mooring.explain.journal.work_runs import AnswerEncoder, Fetch, WorkRuns
-from mooring.explain.recording import record_of, weighted_points
+from mooring.explain.recording import outline_of
 from mooring.framework.decision import Decision
 from mooring.framework.nodes import Rows
 from mooring.framework.status import Status
@@ -64,7 +61,6 @@ from mooring.scheduler.failure import Failure
 from mooring.scheduler.running_scheduler import RunningScheduler
 from mooring.scheduler.schedule_one import SchedulingAttempt
 from mooring.scheduler.taps import SilentTap
-from mooring.typing import Ints
 
 log = logging.getLogger(__name__)
 
@@ -74,13 +70,12 @@ ENDED = "The journal ends; scheduling goes on"
 _BLOCK = 2**18
 #: How many entries of a checkpoint are encoded between two looks at what waits.
 _SLICE = 500
-#: When so many entries wait, those of some thirty attempts, they should be written: each attempt
-#: keeps arrays of its scores until then.
-_MANY = 256
-#: Of more bytes, `zlib.crc32` releases the interpreter's lock. A thread that has released it waits
-#: for up to 5 ms to get it back, once for each attempt.
-_CHUNK = 5 * 1024
-#: If more entries wait, the disk does not keep up.
+#: How many entries are encoded at once.
+_BATCH = 64
+#: When so many items wait, those of some thirty attempts, they should be written: each attempt
+#: keeps an array of its totals until then.
+_MANY = 128
+#: If more items wait, the disk does not keep up.
 MAX_WAITING = 1_000_000
 _TOO_SLOW = OSError(errno.ETIMEDOUT, "the disk does not keep up with the changes")
 
@@ -96,19 +91,22 @@ class SchedulingJournal(SilentTap):
     ) -> None:
         self._writer = writer
         self._head = head
-        self._clock = clock
+        self._now = clock.now
         self._metrics = metrics
         self._waiting: deque[Any] = deque()
         #: Called by the loop when many entries wait; `pump` should follow soon.
         self.when_many: Callable[[], object] = _do_nothing
         self._running: RunningScheduler | None = None
-        #: Whether the first checkpoint has been taken.
-        self._begun = False
+        #: Whether what the loop tells is written: from the first checkpoint on, until a failure.
+        self._writes = False
         #: What the current attempt began with, and its pod group.
         self._seed = self._sampling_start = 0
         self._group: AnyPodGroup | None = None
         self._works = WorkRuns()
         self._placements = RecentPlacements(clock.now())
+        #: The latest attempt, until it is known what became of it: of a pod that is placed, one
+        #: item is put and not four. None if it has been put.
+        self._open: OpenAttempt | None = None
         #: Why the journal has ended; None while it is written.
         self.failure: Exception | None = None
         # Set by `pump`, cleared by the loop.
@@ -142,30 +140,33 @@ class SchedulingJournal(SilentTap):
 
     def changed(self, kind: Any, old: Any, new: Any) -> None:
         """See SchedulingTap."""
-        self._put((self._clock.now(), kind, old, new))
+        if self._writes:
+            self._put((self._now(), kind, old, new))
 
     def assigning(self, pod: Pod, node_name: str) -> None:
         """See SchedulingTap."""
-        self._placements.add(self._clock.now(), pod.metadata.uid)
+        self._placements.add(self._now(), pod.metadata.uid)
 
     def nominated(self, uid: str, node_name: str) -> None:
         """See SchedulingTap."""
-        self._put(Nominated(self._clock.now(), uid, node_name))
+        self._put(Nominated(self._now(), uid, node_name))
 
     def forgot(self, uid: str) -> None:
         """See SchedulingTap."""
-        self._put(Forgot(self._clock.now(), uid))
+        self._put(Forgot(self._now(), uid))
 
     def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
         """See SchedulingTap."""
+        self._put_open()
         meta, self._group = info.group.metadata, info.group
         members = tuple(member.uid for member in info.in_order())
         self._put(GroupBegins(start, meta.namespace, meta.name, seed, members))
 
     def group_ends(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
         """See SchedulingTap."""
+        self._put_open()
         meta, self._group = info.group.metadata, None
-        self._put(GroupEnds(self._clock.now(), meta.namespace, meta.name, outcome.name.lower()))
+        self._put(GroupEnds(self._now(), meta.namespace, meta.name, outcome.name.lower()))
 
     def deciding(
         self,
@@ -176,82 +177,106 @@ class SchedulingJournal(SilentTap):
         sampling_start: int,
     ) -> None:
         """See SchedulingTap."""
-        pod = info.pod
-        meta = pod.metadata
+        if self._open is not None:
+            self._put_open()
         self._seed, self._sampling_start = seed, sampling_start
-        entry = AttemptBegins(
-            start,
-            meta.namespace,
-            meta.name,
-            meta.uid,
-            meta.resource_version,
-            pod.spec.scheduler_name,
-            info.attempts,
-            seed,
-            sampling_start,
-            None,
-            self._group is None,
-        )
-        self._put(entry if within is None else _Within(entry, within))
+        if self._writes:
+            self._open = OpenAttempt(
+                info, info.pod, info.attempts, start, within, seed, sampling_start, self._group
+            )
 
     def decided(self, info: QueuedPodInfo, decision: Decision, start: float) -> None:
         """See SchedulingTap."""
-        record = record_of(
-            decision,
-            info.attempts,
-            start,
-            seed=self._seed,
-            sampling_start=self._sampling_start,
-            group=self._group,
-        )
-        # At once: the scores take several times as much memory as the totals.
-        points = weighted_points(decision, decision.node_name)
-        self._put(_Decided(self._clock.now(), record, decision.totals, points))
+        if not self._writes:
+            return
+        attempt = self._open
+        if attempt is None:
+            # Something else has been written since the attempt began.
+            attempt = self._open = OpenAttempt(
+                info,
+                info.pod,
+                info.attempts,
+                start,
+                None,
+                self._seed,
+                self._sampling_start,
+                self._group,
+                begun=True,
+            )
+        attempt.decision, attempt.decided = decision, self._now()
+
+    def _put_open(self) -> None:
+        """Put what is known of the latest attempt, unless that has been done."""
+        attempt, self._open = self._open, None
+        if attempt is None:
+            return
+        if not attempt.begun:
+            self._put(attempt.beginning())
+        if attempt.decision is not None:
+            self._put(attempt.ending())
+            if attempt.reserved:
+                node = attempt.decision.node_name
+                self._put(Reserved(attempt.reserved, attempt.info.uid, node))
 
     def extender_answered(
         self, extender: str, verb: str, pod: Pod, answer: Any, error: str
     ) -> None:
         """See SchedulingTap."""
-        now = self._clock.now()
+        now = self._now()
         self._put(ExtenderAnswer(now, extender, verb, pod.metadata.uid, answer, error))
 
     def work_begins(self, work: str) -> None:
         """See SchedulingTap."""
-        now = self._clock.now()
+        now = self._now()
         self._works.begin(now, work)
         self._put(WorkBegins(now, work))
 
     def fetched(self, request: str, answer: Any, error: str, work: str = "") -> None:
         """See SchedulingTap."""
-        fetch = Fetch(self._clock.now(), request, answer, error, work)
+        fetch = Fetch(self._now(), request, answer, error, work)
         self._works.add(fetch)
         self._put(fetch)
 
     def reserved(self, attempt: SchedulingAttempt) -> None:
         """See SchedulingTap."""
-        self._put(Reserved(self._clock.now(), *_placement(attempt)))
+        current = self._open
+        if current is not None and current.info is attempt.info and current.decision is not None:
+            current.reserved = self._now()
+        else:
+            self._put(Reserved(self._now(), *_placement(attempt)))
 
     def permitted(self, attempt: SchedulingAttempt) -> None:
         """See SchedulingTap."""
+        current = self._open
+        if (
+            current is not None
+            and current.info is attempt.info
+            and current.reserved
+            and current.group is None
+        ):
+            current.place(attempt, self._now())
+            self._open = None
+            self._put(current)
+            return
         assert attempt.assumed is not None
         wait = attempt.assumed.wait
-        waits: Mapping[str, float] = {} if wait is None else wait.waits
-        self._put(Permitted(self._clock.now(), attempt.info.uid, dict(waits)))
+        waits = {} if wait is None else dict(wait.waits)
+        self._put(Permitted(self._now(), attempt.info.uid, waits))
 
     def gave_back(self, attempt: SchedulingAttempt, status: Status) -> None:
         """See SchedulingTap."""
         recorded = RecordedStatus(int(status.code), status.reasons, status.plugin)
-        self._put(GaveBack(self._clock.now(), *_placement(attempt), recorded))
+        self._put(GaveBack(self._now(), *_placement(attempt), recorded))
 
     def bound(self, attempt: SchedulingAttempt) -> None:
         """See SchedulingTap."""
-        self._put(Bound(self._clock.now(), *_placement(attempt)))
+        self._put(Bound(self._now(), *_placement(attempt)))
 
     def failed(self, info: QueuedPodInfo, failure: Failure) -> None:
         """See SchedulingTap."""
         self._put(
             Failed(
-                self._clock.now(),
+                self._now(),
                 info.uid,
                 failure.message,
                 failure.rejected,
@@ -270,20 +295,17 @@ class SchedulingJournal(SilentTap):
         """
         ends = None
         if decision is not None:
-            record = record_of(
-                decision,
-                begins.attempt,
-                begins.time,
-                seed=begins.seed,
-                sampling_start=begins.sampling_start,
+            outline = outline_of(
+                decision, begins.attempt, begins.time, begins.seed, begins.sampling_start
             )
-            points = weighted_points(decision, decision.node_name)
-            ends = _Decided(compared.time, record, decision.totals, points)
+            ends = AttemptEnding(compared.time, outline, Scored.of(decision))
         self._put(_Comparison(begins, ends, compared))
 
     def _put(self, item: Any) -> None:
-        if self.failure is not None or not self._begun:
+        if not self._writes:
             return
+        if self._open is not None:
+            self._put_open()
         self._waiting.append(item)
         if len(self._waiting) == _MANY:
             self.when_many()
@@ -304,10 +326,10 @@ class SchedulingJournal(SilentTap):
         if len(inbox):
             inbox.post(self._take_checkpoint)
         elif self.failure is None:
-            self._begun = True
-            now = self._clock.now()
+            self._put_open()
+            self._writes = True
             self._waiting.append(
-                take_checkpoint(self._running, now, self._works.last(), self._placements)
+                take_checkpoint(self._running, self._now(), self._works.last(), self._placements)
             )
 
     # Writing: called by one thread.
@@ -327,12 +349,13 @@ class SchedulingJournal(SilentTap):
 
     def close(self) -> None:
         """Write what waits; the writer stays open for the next run."""
+        self._put_open()
         self.pump()
         self._metrics.active.set(0)
 
     def _end(self, error: Exception) -> None:
         if self.failure is None:
-            self.failure = error
+            self.failure, self._writes = error, False
             self._metrics.active.set(0)
             log_error(log, error, ENDED, folder=str(self._writer.folder))
         self._waiting.clear()
@@ -340,23 +363,35 @@ class SchedulingJournal(SilentTap):
 
     def _write_waiting(self) -> None:
         waiting, block = self._waiting, self._block
+        batch: list[Entry] = []
         while waiting:
             item = waiting.popleft()
-            if isinstance(item, Checkpoint):
+            if type(item) is OpenAttempt:
+                batch += item.entries()
+            elif (make := _MAKERS.get(type(item))) is not None:
+                batch.append(make(item))
+            elif isinstance(item, Checkpoint):
+                self._add_all(batch)
                 self._begin_segment(item)
             elif isinstance(item, Fetch):
-                self._add(self._answers.encode(item))
+                batch.append(self._answers.encode(item))
             elif isinstance(item, _Comparison):
                 # In one frame: a process that is killed writes all of it or nothing.
-                self._add(item.begins)
-                if item.ends is not None:
-                    self._add(_attempt_end(item.ends))
-                self._add(item.compared)
+                batch += item.entries()
             else:
-                self._add(_entry(item))
-            if len(block) >= _BLOCK:
-                self._flush()
+                batch.append(item)
+            if len(batch) >= _BATCH:
+                self._add_all(batch)
+                if len(block) >= _BLOCK:
+                    self._flush()
+        self._add_all(batch)
         self._flush()
+
+    def _add_all(self, batch: list[Entry]) -> None:
+        """Encode entries, and clear the list."""
+        if batch:
+            self._block += self._encoder.encode_lines(batch)
+            batch.clear()
 
     def _add(self, entry: Entry) -> None:
         self._encoder.encode_into(entry, self._block, -1)
@@ -407,43 +442,23 @@ def _do_nothing() -> None:
     """Leave it to the caller of `pump` when to write."""
 
 
-class _Within(msgspec.Struct, frozen=True):
-    """The beginning of an attempt that concerns only some rows."""
-
-    entry: AttemptBegins
-    rows: Rows
-
-
-class _Decided(msgspec.Struct, frozen=True):
-    """The end of an attempt, whose totals are still an array."""
-
-    time: float
-    record: AttemptRecord
-    totals: Ints | None
-    points: dict[str, int]
-
-
 class _Comparison(msgspec.Struct, frozen=True):
     """A decision of a shadow, and the comparison."""
 
     begins: AttemptBegins
-    ends: _Decided | None
+    ends: AttemptEnding | None
     compared: Compared
 
-
-def _entry(item: Any) -> Entry:
-    """Return the entry of what waited."""
-    if isinstance(item, tuple):
-        return _change(*item)
-    if isinstance(item, _Decided):
-        return _attempt_end(item)
-    if isinstance(item, _Within):
-        return replace(item.entry, within=tuple(item.rows.tolist()))
-    entry: Entry = item
-    return entry
+    def entries(self) -> Iterator[Entry]:
+        """Yield the entries."""
+        yield self.begins
+        if self.ends is not None:
+            yield self.ends.entry()
+        yield self.compared
 
 
-def _change(time: float, kind: Any, old: Any, new: Any) -> Change:
+def _change(item: tuple[float, Any, Any, Any]) -> Change:
+    time, kind, old, new = item
     obj = old if new is None else new
     name = FINISHED_PODS if kind is FinishedPod else find_resource(kind).name
     meta = obj.metadata
@@ -458,29 +473,15 @@ def _change(time: float, kind: Any, old: Any, new: Any) -> Change:
     )
 
 
-def _attempt_end(item: _Decided) -> AttemptEnds:
-    totals = item.totals
-    if totals is None or not len(totals):
-        return AttemptEnds(item.time, item.record)
-    top = totals.max()
-    digest = totals_digest(totals)
-    best = int(np.count_nonzero(totals == top))
-    return AttemptEnds(item.time, item.record, digest, int(top), best, item.points)
-
-
-def totals_digest(totals: Ints) -> int:
-    """Return the CRC-32 by which AttemptEnds compares totals: of their low 16 bits, for speed.
-
-    A total is a few hundreds, so that two that differ have different ones.
-    """
-    data = totals.astype("<i2").tobytes()
-    checksum = 0
-    for begin in range(0, len(data), _CHUNK):
-        checksum = zlib.crc32(data[begin : begin + _CHUNK], checksum)
-    return checksum
-
-
 def _placement(attempt: SchedulingAttempt) -> tuple[str, str]:
     assumed = attempt.assumed
     assert assumed is not None
     return attempt.info.uid, assumed.node_name
+
+
+#: By the type of what waits: what makes its entry. Everything else is an entry, an OpenAttempt, a
+#: Fetch, a comparison or a Checkpoint.
+_MAKERS: dict[type, Callable[[Any], Entry]] = {
+    tuple: _change,
+    AttemptEnding: AttemptEnding.entry,
+}

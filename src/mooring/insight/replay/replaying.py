@@ -22,7 +22,7 @@ from mooring.explain.journal.entries import (
     SegmentHead,
     WorkBegins,
 )
-from mooring.explain.journal.journal import totals_digest
+from mooring.explain.journal.open_attempt import totals_digest
 from mooring.framework.decision import Decision
 from mooring.insight.comparison import Verdict
 from mooring.insight.replay.attempt_comparison import (

@@ -93,6 +93,8 @@ class DynamicResources(Plugin):
 
     name = STATE
     Args = DynamicResourcesArgs
+    # It reads claims and slices; what pods on the node hold is in the claims.
+    reads_pods = False
     filters_slowly = True
 
     def __init__(
@@ -429,6 +431,8 @@ class DynamicResources(Plugin):
         kept: PodResourceClaims | None = state.get(self.name)
         if kept is None:
             return Status.error(str(StateNotFoundError(self.name)))
+        if not kept:
+            return None
         self._share(kept, state, pod)
         places = [index for index, _ in kept.to_search()]
         if not places:

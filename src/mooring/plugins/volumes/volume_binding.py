@@ -130,6 +130,8 @@ class VolumeBinding(Plugin):
 
     name = "VolumeBinding"
     Args = VolumeBindingArgs
+    # It reads claims and volumes; what pods on the node have claimed is in these.
+    reads_pods = False
 
     def __init__(self, args: VolumeBindingArgs | None = None, handle: Handle | None = None) -> None:
         super().__init__(args, handle)
@@ -255,7 +257,9 @@ class VolumeBinding(Plugin):
         kept = self._kept(state)
         if isinstance(kept, Status):
             return kept
-        planned = kept.of(node_name, self.handle.snapshot.row(node_name))
+        planned = None
+        if kept.claims is not None:
+            planned = kept.of(node_name, self.handle.snapshot.row(node_name))
         if planned is None:
             kept.all_bound = True
             return None
