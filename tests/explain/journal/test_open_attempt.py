@@ -5,19 +5,21 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
+from mooring.api import WorkloadPodGroup
 from mooring.explain.journal.entries import AttemptBegins, AttemptEnds, Permitted, Reserved
 from mooring.explain.journal.open_attempt import OpenAttempt, Scored, totals_digest
 from mooring.explain.recording import weighted_points
 from mooring.offline.driving import drive
 from mooring.offline.memory_scheduler import Attempt
-from mooring.testing import make_node, make_pod
+from mooring.testing import make_node, make_pod, make_pod_group
 from tests.explain.runs import make_scheduler
 
 
-def _decided(group: str = "") -> tuple[OpenAttempt, Attempt]:
+def _decided(group: WorkloadPodGroup | None = None) -> tuple[OpenAttempt, Attempt]:
     """Decide an attempt and reserve its node."""
     nodes = [make_node("big", cpu="64"), make_node("small", cpu="2"), make_node("tiny", cpu="1")]
-    scheduler = make_scheduler([*nodes, make_pod("web", cpu="2")])
+    name = "" if group is None else group.metadata.name
+    scheduler = make_scheduler([*nodes, make_pod("web", cpu="2", group=name)])
     (pod,) = scheduler.cluster.pods.list()
     attempt = drive(scheduler.decide(pod))
     assert drive(scheduler.reserve(attempt))
@@ -87,7 +89,7 @@ def test_the_best_nodes_are_counted_if_the_decision_does_not_say_how_many_there_
 
 
 def test_pods_of_a_group_do_not_preempt_and_may_be_confined_to_rows() -> None:
-    current, _ = _decided("default/crew")
+    current, _ = _decided(make_pod_group("crew"))
     current.within = np.array([2, 0], dtype=np.intp)
     begins = current.beginning()
     assert (begins.within, begins.post_filter) == ((2, 0), False)
