@@ -13,7 +13,7 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.offline.backlog import Outcomes, schedule_all
 from mooring.offline.driving import drive
-from mooring.offline.explaining import ExplainingScheduler
+from mooring.offline.explaining_scheduler import ExplainingScheduler
 from mooring.registry import default_registry
 
 

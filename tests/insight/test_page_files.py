@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 import mooring.insight
-from mooring.insight.node_table import NodeTable
 from mooring.insight.page_files import load_page
+from mooring.insight.page_nodes import NodeTable
 from mooring.testing.builders import make_node, make_pod
 from tests.explain.runs import make_scheduler
 

@@ -15,8 +15,8 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import Point
 from mooring.informers.store import Store
+from mooring.offline.cluster_changes import drain
 from mooring.offline.cluster_copy import MOST_WEIGHT, ClusterCopy, copy_cluster, with_weights
-from mooring.offline.what_if import drain
 from mooring.registry import default_registry
 from mooring.scheduler.running_scheduler import RunningScheduler
 from mooring.testing.builders import make_node, make_pod

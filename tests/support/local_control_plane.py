@@ -25,13 +25,13 @@ from mooring.apiserver.api import Api
 from mooring.apiserver.auth.certificate_authority import new_key
 from mooring.apiserver.auth.tokens import TokenSigner
 from mooring.apiserver.http import RequestUser
-from mooring.apiserver.journal import SqliteJournal
 from mooring.apiserver.listener import ApiListener, tls_from_files
 from mooring.apiserver.namespaces import NamespaceLifecycle
 from mooring.apiserver.resource_store import ResourceStore
 from mooring.apiserver.resource_table import Catalogue
 from mooring.apiserver.schema.table import types
 from mooring.apiserver.server_state import ServerState
+from mooring.apiserver.sqlite_journal import SqliteJournal
 
 
 class _Health(BaseHTTPRequestHandler):

@@ -13,13 +13,13 @@ from mooring.apiserver.api import Api
 from mooring.apiserver.auth.certificate_authority import Authority, load_key, new_key
 from mooring.apiserver.auth.tokens import TokenSigner
 from mooring.apiserver.expiry import TTL, EventExpiry
-from mooring.apiserver.journal import SqliteJournal
 from mooring.apiserver.listener import ApiListener, tls
 from mooring.apiserver.namespaces import NamespaceLifecycle
 from mooring.apiserver.resource_store import ResourceStore
 from mooring.apiserver.resource_table import Catalogue
 from mooring.apiserver.schema.table import types
 from mooring.apiserver.server_state import ServerState
+from mooring.apiserver.sqlite_journal import SqliteJournal
 from mooring.errors import ConfigError
 
 

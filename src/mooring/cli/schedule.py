@@ -32,8 +32,8 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.observe.clock import VirtualClock
 from mooring.offline.backlog import Outcomes, Progress, schedule_all
-from mooring.offline.explaining import ExplainingScheduler
-from mooring.offline.report import (
+from mooring.offline.explaining_scheduler import ExplainingScheduler
+from mooring.offline.schedule_report import (
     ERROR,
     SCHEDULED,
     PodResult,

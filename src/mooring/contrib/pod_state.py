@@ -9,7 +9,7 @@ import numpy as np
 
 from mooring import CycleState, NodeInfo, Nodes, Plugin
 from mooring.api import Pod
-from mooring.contrib.normalize import min_max
+from mooring.contrib.min_max import min_max
 from mooring.typing import Ints, Scores
 
 

@@ -13,8 +13,8 @@ from mooring.explain.data import answer_data
 from mooring.explain.live_examination import examine_now
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.pod_info import PodInfo
-from mooring.insight.node_table import NodeTable
 from mooring.insight.page_leader import PageLeader
+from mooring.insight.page_nodes import NodeTable
 from mooring.insight.page_source import PageSource
 from mooring.insight.pending_pods import PendingPodList
 from mooring.insight.seen_decisions import SeenDecision

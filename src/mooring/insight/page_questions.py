@@ -12,7 +12,7 @@ import msgspec
 from mooring.config import LoadResult
 from mooring.errors import ObjectError
 from mooring.framework.features import FeatureGates
-from mooring.offline import what_if
+from mooring.offline import cluster_changes
 from mooring.offline.backlog import Progress
 from mooring.offline.cluster_copy import ClusterCopy, copy_cluster
 from mooring.offline.consequences import Consequences
@@ -77,14 +77,14 @@ def _answer(copy: ClusterCopy, question: WhatIfQuestion, progress: Progress) -> 
     if question.action == "weights":
         if not question.weights:
             raise ObjectError("no weight differs from what it is now")
-        return what_if.change_weights(copy, question.weights, question.profile, progress)
+        return cluster_changes.change_weights(copy, question.weights, question.profile, progress)
     if not question.nodes:
         raise ObjectError("name a node")
     if question.action == "add":
         if len(question.nodes) > 1:
             raise ObjectError("name one node to copy")
-        return what_if.add_nodes(copy, question.nodes[0], question.count, progress)
-    change = what_if.cordon if question.action == "cordon" else what_if.drain
+        return cluster_changes.add_nodes(copy, question.nodes[0], question.count, progress)
+    change = cluster_changes.cordon if question.action == "cordon" else cluster_changes.drain
     return change(copy, question.nodes, progress)
 
 

@@ -17,7 +17,7 @@ from mooring.framework.pod_info import PodInfo
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.offline.driving import drive
-from mooring.offline.explaining import drop_details
+from mooring.offline.explaining_scheduler import drop_details
 from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.queue.queued_pod_info import QueuedPodInfo
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mooring.insight.node_table import MOST_GROUPS, NodeTable
+from mooring.insight.page_nodes import MOST_GROUPS, NodeTable
 from mooring.testing.builders import make_node, make_pod
 from tests.explain.runs import make_scheduler
 

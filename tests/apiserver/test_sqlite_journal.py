@@ -8,13 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mooring.apiserver.journal import SqliteJournal
 from mooring.apiserver.resource_store import ResourceStore
+from mooring.apiserver.sqlite_journal import SqliteJournal
 
 _WRITER = """
 import sys
 from pathlib import Path
-from mooring.apiserver.journal import SqliteJournal
+from mooring.apiserver.sqlite_journal import SqliteJournal
 from mooring.apiserver.resource_store import ResourceStore
 store = ResourceStore(SqliteJournal(Path(sys.argv[1])))
 for i in range(100_000):

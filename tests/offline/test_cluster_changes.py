@@ -14,9 +14,7 @@ from mooring.errors import ConfigError, ObjectError
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
-from mooring.offline.cluster_copy import ClusterCopy, with_weights
-from mooring.offline.consequences import Consequences, MovedPod, PlacedPod, UnplacedPod
-from mooring.offline.what_if import (
+from mooring.offline.cluster_changes import (
     add_nodes,
     change_config,
     change_weights,
@@ -24,6 +22,8 @@ from mooring.offline.what_if import (
     drain,
     may_move,
 )
+from mooring.offline.cluster_copy import ClusterCopy, with_weights
+from mooring.offline.consequences import Consequences, MovedPod, PlacedPod, UnplacedPod
 from mooring.registry import default_registry
 from mooring.testing.builders import make_node, make_pod
 

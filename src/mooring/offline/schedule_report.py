@@ -14,7 +14,7 @@ from mooring.explain.outcome_texts import message_of
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.status import Status
 from mooring.offline.backlog import Outcomes
-from mooring.offline.explaining import ExplainingScheduler
+from mooring.offline.explaining_scheduler import ExplainingScheduler
 from mooring.offline.memory_events import RecordedEvent
 
 #: Version of the format; increased when a field changes its meaning or is removed.

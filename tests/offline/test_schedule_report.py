@@ -9,7 +9,7 @@ from typing import Any
 from mooring.api import KubeObject, Pod
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
-from mooring.offline.report import RESULTS, ScheduleReport, make_report, report_data
+from mooring.offline.schedule_report import RESULTS, ScheduleReport, make_report, report_data
 from mooring.testing.builders import make_node, make_pod
 from tests.explain.runs import make_scheduler, run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mooring.contrib.normalize import min_max
+from mooring.contrib.min_max import min_max
 
 
 @pytest.mark.parametrize(

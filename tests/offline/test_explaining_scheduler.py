@@ -5,7 +5,7 @@ from __future__ import annotations
 from mooring.framework.features import FeatureGates
 from mooring.offline.backlog import schedule_all
 from mooring.offline.driving import drive
-from mooring.offline.explaining import ExplainingScheduler
+from mooring.offline.explaining_scheduler import ExplainingScheduler
 from mooring.testing.builders import make_node, make_pod, make_pod_group
 
 
