@@ -15,7 +15,6 @@ from aiohttp import web
 
 from mooring.errors import NoAnswerError
 from mooring.explain.lease_annotations import ExplainAddress, annotated
-from mooring.insight.leader import NoLeader
 from mooring.insight.leader_link import (
     ABSENT,
     ABSENT_PAUSE,
@@ -30,6 +29,7 @@ from mooring.insight.leader_link import (
     LeaderBusyError,
     LeaderState,
 )
+from mooring.insight.leader_lookup import NoLeader
 from mooring.insight.scheduler_questions import NotKnown, UnansweredError
 from mooring.insight.seen_decisions import SeenDecisions
 from mooring.serve.certificates import fingerprint_of
@@ -42,7 +42,7 @@ from tests.insight.scripted_leader import (
     ours,
     record,
 )
-from tests.insight.test_leader import CONNECTION, NOW, lease, pod
+from tests.insight.test_leader_lookup import CONNECTION, NOW, lease, pod
 from tests.support.certificates import Authority
 from tests.support.fake_kubectl import FakeKubectl
 

@@ -10,7 +10,7 @@ import pytest
 from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.errors import MooringError, NoAnswerError
-from mooring.insight.leader import LeaseName, NoLeader
+from mooring.insight.leader_lookup import LeaseName, NoLeader
 from mooring.insight.scheduler_questions import (
     IDLE_SECONDS,
     Answerer,
@@ -26,7 +26,7 @@ from mooring.insight.scheduler_questions import (
 from mooring.insight.server_events import ServerEvent
 from mooring.serve.explain_paths import GROUP, NO_RECORDS
 from tests.client.fakes import FakeStream, FakeTransport, answer, failure
-from tests.insight.test_leader import ADDRESS, NOW, lease
+from tests.insight.test_leader_lookup import ADDRESS, NOW, lease
 from tests.local.clusters import running
 
 CONNECTION = Connection(server="https://api.invalid")

@@ -169,7 +169,7 @@ class _Question:
 
     async def ask_scheduler(self) -> PodExplanation | str:
         """Return the explanation of the scheduler that leads, or why none does."""
-        from mooring.insight.leader import NoLeader
+        from mooring.insight.leader_lookup import NoLeader
         from mooring.insight.scheduler_questions import NotKnown, ask_about_pod, opened_scheduler
 
         args = self._args

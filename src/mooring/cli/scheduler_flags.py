@@ -36,7 +36,7 @@ def add_scheduler_flags(parser: argparse.ArgumentParser, *, lease_default: str) 
 
 def read_scheduler_address(args: argparse.Namespace) -> SchedulerAddress:
     """Return what the flags say; raise ConfigError if it makes no sense."""
-    from mooring.insight.leader import LeaseName
+    from mooring.insight.leader_lookup import LeaseName
     from mooring.insight.scheduler_questions import SchedulerAddress
 
     if args.certificate_sha256 and not args.scheduler:

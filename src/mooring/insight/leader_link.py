@@ -19,7 +19,7 @@ from mooring.client.connection import Connection
 from mooring.errors import ApiError, MooringError
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.data import ANSWER_VERSION
-from mooring.insight.leader import NoLeader, find_leader
+from mooring.insight.leader_lookup import NoLeader, find_leader
 from mooring.insight.port_forward import PortForwardError
 from mooring.insight.scheduler_questions import (
     Answerer,

@@ -11,8 +11,8 @@ from mooring.cycle.profile import Profile
 from mooring.errors import MooringError, ObjectError
 from mooring.explain.data import ANSWER_VERSION
 from mooring.explain.queue_text import queue_text
-from mooring.insight.leader import NoLeader
 from mooring.insight.leader_link import PATIENCE, LeaderLink, LeaderState
+from mooring.insight.leader_lookup import NoLeader
 from mooring.insight.rule_differences import rule_differences
 from mooring.insight.scheduler_questions import NotKnown, UnansweredError
 from mooring.observe.clock import Clock

@@ -14,7 +14,7 @@ from mooring.client.connection import Connection, server_url
 from mooring.client.tls_settings import TlsSettings
 from mooring.errors import ApiError, MooringError, NoAnswerError
 from mooring.explain.explainer import LONGEST_PAGE, QueuePage
-from mooring.insight.leader import (
+from mooring.insight.leader_lookup import (
     Leader,
     LeaseName,
     NoLeader,

@@ -17,7 +17,7 @@ from mooring.client.connection import Connection
 from mooring.client.credentials import bearer
 from mooring.errors import MooringError, NoAnswerError
 from mooring.explain.lease_annotations import ExplainAddress, annotated
-from mooring.insight.leader import (
+from mooring.insight.leader_lookup import (
     CLOCK_TOLERANCE,
     Leader,
     LeaseName,
