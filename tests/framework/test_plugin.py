@@ -40,6 +40,7 @@ async def test_a_plugin_keeps_its_handle_and_may_start_and_close():
 
 def test_a_plugin_looks_at_pods_unless_it_says_otherwise():
     assert Sized.reads_pods
+    assert Sized.reads_pod_labels
 
 
 def test_results_have_defaults():

@@ -280,6 +280,17 @@ class ReadsPodsAfterAll(Plugin):
         return min(len(node.pods), 100)
 
 
+class ReadsPodLabelsAfterAll(Plugin):
+    reads_pod_labels = False
+
+    def score(self, state: Any, pod: Any, node: Any) -> int:
+        pods = (other.pod for other in node.pods.values())
+        return min(100, sum("relabelled" not in pod.metadata.labels.values() for pod in pods))
+
+    def sign_pod(self, pod: Any) -> Any:
+        return ()
+
+
 class SignsWithAList(Plugin):
     def filter(self, state: Any, pod: Any, node: Any) -> None: ...
 

@@ -14,6 +14,7 @@ from tests.testing import broken
     [
         (broken.SignsTooLittle, "pods that are signed alike get the same answer: .* for pod"),
         (broken.ReadsPodsAfterAll, "reads no pods answers the same without them: .*see reads_pods"),
+        (broken.ReadsPodLabelsAfterAll, "with other labels: .*see reads_pod_labels"),
         (broken.SignsWithAList, "a signature is hashable: unhashable type: 'list'"),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else "",

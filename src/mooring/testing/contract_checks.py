@@ -26,7 +26,11 @@ from mooring.testing.plugin_lifecycle import (
     check_reserve,
 )
 from mooring.testing.scenes import Scene, SceneMaker
-from mooring.testing.signatures import check_reads_no_pods, check_signatures
+from mooring.testing.signatures import (
+    check_reads_no_labels,
+    check_reads_no_pods,
+    check_signatures,
+)
 from mooring.testing.trial import DryRuns
 
 ROW_ORDER = "the order of nodes does not matter"
@@ -81,12 +85,21 @@ def _check_scene(
     report.signed += check_signatures(bench, scene, seed)
     empty = workbench.place([*scene.nodes, *scene.objects])
     check_reads_no_pods(bench, empty, scene, seed)
+    relabelled = workbench.place(map(_relabelled, scene.objects_with()))
+    check_reads_no_labels(bench, relabelled, scene, seed)
     _check_changes(workbench, bench, scene, seed, rng)
     report.attempts += check_attempts(workbench, scene, seed)
     if has_group_points(workbench.kind) and has_pod_groups(workbench.features):
         placements, tried = check_groups(workbench, scene, seed, rng)
         report.placements += placements
         report.group_attempts += tried
+
+
+def _relabelled(obj: KubeObject) -> KubeObject:
+    """Return a pod that has a node without its labels, and with another; any other object as is."""
+    if not isinstance(obj, Pod) or not obj.spec.node_name:
+        return obj
+    return replace(obj, metadata=replace(obj.metadata, labels={"topology": "relabelled"}))
 
 
 def _check_changes(

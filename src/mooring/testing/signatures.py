@@ -14,9 +14,11 @@ from mooring.testing.scenes import Scene
 SIGNED_ALIKE = "pods that are signed alike get the same answer"
 HASHABLE = "a signature is hashable"
 READS_NO_PODS = "a plugin that reads no pods answers the same without them"
+READS_NO_LABELS = "a plugin that reads no labels of pods answers the same with other labels"
 
 _ALIKE = "{{}} for pod {}, {{}} for a pod that sign_pod cannot tell from it"
 _WITHOUT_PODS = "{} with pods on the nodes, {} without; see reads_pods"
+_RELABELLED = "{} with the labels of pods on the nodes, {} with others; see reads_pod_labels"
 
 
 def check_signatures(bench: Bench, scene: Scene, seed: int) -> int:
@@ -55,6 +57,20 @@ def check_reads_no_pods(bench: Bench, empty: Bench, scene: Scene, seed: int) -> 
         if with_pods is not None and without is not None:
             case = Case(bench.plugin.name, pod, seed)
             case.compare_said(READS_NO_PODS, *_on_both(with_pods, without), _WITHOUT_PODS)
+
+
+def check_reads_no_labels(bench: Bench, relabelled: Bench, scene: Scene, seed: int) -> None:
+    """If a plugin says it reads no labels of pods, compare its answers with other labels."""
+    plugin: Any = bench.plugin
+    if plugin.reads_pod_labels or not hasattr(plugin, "sign_pod"):
+        return
+    for pod in scene.asked:
+        if plugin.sign_pod(pod) is None:
+            continue
+        before, after = _said(bench, pod), _said(relabelled, pod)
+        if before is not None and after is not None:
+            case = Case(plugin.name, pod, seed)
+            case.compare_said(READS_NO_LABELS, *_on_both(before, after), _RELABELLED)
 
 
 def _said(bench: Bench, pod: Pod) -> Said | None:

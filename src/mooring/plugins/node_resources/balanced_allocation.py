@@ -40,6 +40,7 @@ class BalancedAllocation(Plugin):
     """The plugin that scores by how much a pod balances or unbalances a node's resource use."""
 
     name = "NodeResourcesBalancedAllocation"
+    reads_pod_labels = False
     Args: ClassVar[type[msgspec.Struct] | None] = NodeResourcesBalancedAllocationArgs
 
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:

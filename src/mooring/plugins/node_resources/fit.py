@@ -101,6 +101,7 @@ class Fit(Plugin):
     """The plugin that refuses nodes without enough resources, and scores the others."""
 
     name = "NodeResourcesFit"
+    reads_pod_labels = False
     Args: ClassVar[type[msgspec.Struct] | None] = NodeResourcesFitArgs
 
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:

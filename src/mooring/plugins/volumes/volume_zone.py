@@ -63,6 +63,7 @@ class VolumeZone(Plugin):
     """
 
     name = "VolumeZone"
+    reads_pod_labels = False
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         """Collect the requirements of the pod's volumes; skip if there are none."""
