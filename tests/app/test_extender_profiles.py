@@ -13,7 +13,7 @@ from mooring.app.extender_profiles import REASONS, SERVED, load_served, served_v
 from mooring.config import LoadResult
 from mooring.errors import ConfigError
 from mooring.framework.features import FeatureGates
-from mooring.framework.points import CONFIGURABLE_POINTS, Point
+from mooring.framework.points import PLANNED_POINTS, Point
 from mooring.registry import default_registry
 
 
@@ -61,12 +61,12 @@ def enable(point: str, *plugins: str | tuple[str, int]) -> dict[str, Any]:
 
 
 def test_every_point_is_served_or_has_a_reason() -> None:
-    assert {*SERVED, *REASONS} == set(CONFIGURABLE_POINTS)
+    assert {*SERVED, *REASONS} == set(PLANNED_POINTS)
 
 
 def test_built_in_plugins_are_kube_schedulers_own() -> None:
     (profile,) = load(Everywhere).profiles
-    found = {point: profile.names(point) for point in CONFIGURABLE_POINTS if profile.names(point)}
+    found = {point: profile.names(point) for point in PLANNED_POINTS if profile.names(point)}
     own = ("Everywhere",)
     assert found == {
         Point.PRE_FILTER: own,
@@ -94,6 +94,23 @@ def test_a_file_chooses_the_points(tmp_path: Path) -> None:
     assert profile.names(Point.FILTER) == ("Gang",)
     with pytest.raises(ConfigError, match=r"config\.yaml: plugin Gang runs at Permit"):
         load(Gang, file=write(tmp_path, enable("permit", "Gang")))
+
+
+class Grouping(Plugin):
+    """A plugin of a point that an extender can serve, and of one that no file can name."""
+
+    def filter(self, state: Any, pod: Any, node: Any) -> None: ...
+    def placement_feasible(self, state: Any, group: Any, progress: Any) -> None: ...
+
+
+def test_a_point_that_no_file_can_name_does_not_keep_a_file_from_serving_the_others(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(ConfigError, match="plugin Grouping runs at PlacementFeasible, which an"):
+        load(Grouping)
+    (profile,) = load(Grouping, file=write(tmp_path, enable("filter", "Grouping"))).profiles
+    assert profile.names(Point.FILTER) == ("Grouping",)
+    assert profile.names(Point.PLACEMENT_FEASIBLE) == ()
 
 
 def test_plugins_of_contrib_are_named_in_the_file(tmp_path: Path) -> None:

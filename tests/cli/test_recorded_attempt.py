@@ -9,7 +9,13 @@ import pytest
 import yaml
 
 from mooring.cli.main import main
-from tests.insight.replay.recordings import journaled, schedule_some, write_config
+from tests.insight.replay.recordings import (
+    TREES,
+    journaled,
+    schedule_some,
+    schedule_tree,
+    write_config,
+)
 from tests.insight.replay.test_replaying import MOST_ALLOCATED
 
 
@@ -67,3 +73,29 @@ def test_a_number_that_makes_no_sense(text: str, capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit):
         main(["explain", "web", "--journal", "x", "--attempt", text])
     assert "is not a whole number above 0" in capsys.readouterr().err
+
+
+def test_a_pod_of_a_tree_is_explained_with_its_tree(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journaled(tmp_path, schedule_tree, gates=TREES)
+    command = ["explain", "workers-1", "--journal", str(tmp_path)]
+    assert main(command) == 0
+    text = capsys.readouterr().out
+    assert "otherwise" not in text
+    assert "\nThis attempt of composite pod group default/job:\nGROUP      NEEDS  PLACED " in text
+    assert "\n  workers  2      2 of 2 pods    all nodes  fits\n" in text
+    assert main([*command, "-o", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert [(one["depth"], one["name"]) for one in data["tree"]] == [
+        (0, "job"),
+        (1, "leader"),
+        (1, "workers"),
+    ]
+
+
+def test_a_pod_without_a_group_has_no_tree(
+    journal: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "web-1", "--journal", str(journal), "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tree"] == []

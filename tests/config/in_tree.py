@@ -9,7 +9,7 @@ import inspect
 from typing import Any
 
 from mooring.framework.plugin import Plugin
-from mooring.framework.points import POINT_BY_KEY, Method
+from mooring.framework.points import POINT_BY_KEY, Method, Point
 from mooring.plugins.args import ARGS_OF_PLUGIN
 from mooring.registry import Registry
 
@@ -44,11 +44,15 @@ POINTS = {
 }
 
 
+#: By key; PlacementFeasible has none in a file.
+_POINTS = {**POINT_BY_KEY, "placementFeasible": Point.PLACEMENT_FEASIBLE}
+
+
 def make_plugin(name: str, points: str, args: Any = None) -> type[Plugin]:
     """Return a plugin class that has the methods of `points` and nothing else."""
     body: dict[str, Any] = {"name": name, "Args": args}
     for key in points.split():
-        method = POINT_BY_KEY[key].value.methods[0]
+        method = _POINTS[key].value.methods[0]
         body[method.name] = _method(method)
     return type(name, (Plugin,), body)
 

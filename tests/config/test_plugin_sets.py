@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from mooring.config.load import LoadResult, load_config_data, load_config_text
+from mooring.config.load import (
+    LoadResult,
+    default_config,
+    load_config_data,
+    load_config_text,
+)
 from mooring.config.plugin_sets import expand_profile
 from mooring.config.types import PluginRef, Plugins, PluginSet, ProfileConfig
 from mooring.errors import ConfigErrors
@@ -23,6 +28,11 @@ REGISTRY = in_tree_registry(
     make_plugin("Other", "filter score"),
     make_plugin("Sort", "queueSort"),
     make_plugin("Late", "filter"),
+    make_plugin("Racks", "placementGenerate"),
+    make_plugin("RackScore", "placementScore"),
+    make_plugin("Rescue", "podGroupPostFilter"),
+    make_plugin("Quorum", "placementFeasible"),
+    make_plugin("Quota", "filter placementFeasible"),
 )
 
 
@@ -100,6 +110,59 @@ def test_a_default_plugin_that_is_named_again_keeps_its_place() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "point"),
+    [
+        pytest.param("Racks", Point.PLACEMENT_GENERATE, id="PlacementGenerate"),
+        pytest.param("Quorum", Point.PLACEMENT_FEASIBLE, id="PlacementFeasible"),
+        pytest.param("RackScore", Point.PLACEMENT_SCORE, id="PlacementScore"),
+        pytest.param("Rescue", Point.POD_GROUP_POST_FILTER, id="PodGroupPostFilter"),
+    ],
+)
+@pytest.mark.parametrize("is_named", [True, False], ids=["in a file", "without a file"])
+def test_a_plugin_of_one_point_of_groups_runs_there(
+    name: str, point: Point, is_named: bool
+) -> None:
+    if is_named:
+        result = load(f"{{multiPoint: {{enabled: [{{name: {name}}}]}}}}")
+    else:
+        result = default_config(registry=REGISTRY, enabled=[name])
+    assert name in names(result, point)
+    assert name in result.profiles[0].plugins
+
+
+@pytest.mark.parametrize(
+    ("plugins", "expected"),
+    [
+        pytest.param("{}", [], id="nobody, without the gate of pod groups"),
+        pytest.param(
+            "{multiPoint: {enabled: [{name: Quota}, {name: Quorum}]}}",
+            ["Quota", "Quorum"],
+            id="plugins of multiPoint, in their order",
+        ),
+        pytest.param(
+            "{multiPoint: {enabled: [{name: Quorum}]}, filter: {enabled: [{name: Quota}]}}",
+            ["Quorum", "Quota"],
+            id="also one that is enabled at another point only",
+        ),
+        pytest.param(
+            "{multiPoint: {enabled: [{name: Quota}]}, filter: {disabled: [{name: Quota}]}}",
+            ["Quota"],
+            id="also one that is disabled at its other points",
+        ),
+        pytest.param(
+            "{multiPoint: {enabled: [{name: Quorum}], disabled: [{name: Quorum}]}}",
+            ["Quorum"],
+            id="one that is disabled and enabled again",
+        ),
+    ],
+)
+def test_every_plugin_of_a_profile_that_has_the_method_runs_at_placement_feasible(
+    plugins: str, expected: list[str]
+) -> None:
+    assert names(load(plugins), Point.PLACEMENT_FEASIBLE) == expected
+
+
+@pytest.mark.parametrize(
     ("plugins", "second", "error"),
     [
         pytest.param(
@@ -136,6 +199,14 @@ def test_a_default_plugin_that_is_named_again_keeps_its_place() -> None:
             "profiles[0].plugins.queueSort: only one queue sort plugin required for profile with "
             'scheduler name "one", but got 0',
             id="no queue sort plugin",
+        ),
+        pytest.param(
+            "{multiPoint: {enabled: [{name: Racks}]}, "
+            "placementGenerate: {enabled: [{name: TopologyPlacementGenerator}]}}",
+            "",
+            "profiles[0].plugins.placementGenerate: at most one placement generate plugin is "
+            'allowed for profile with scheduler name "one"',
+            id="two placement generate plugins",
         ),
         pytest.param(
             "{bind: {disabled: [{name: DefaultBinder}]}}",

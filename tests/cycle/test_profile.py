@@ -14,7 +14,7 @@ from mooring.cycle.profile import Profile
 from mooring.errors import PluginError
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
-from mooring.framework.points import CONFIGURABLE_POINTS, Point
+from mooring.framework.points import PLANNED_POINTS, Point
 from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
 from mooring.offline.memory_scheduler import MemoryScheduler
@@ -25,7 +25,7 @@ from tests.cycle.scheduling import make_nodes, make_scheduler, plugin
 
 
 def resolved(**points: list[tuple[str, int]]) -> ResolvedProfile:
-    plan = {point: tuple(points.get(point.key, ())) for point in CONFIGURABLE_POINTS}
+    plan = {point: tuple(points.get(point.key, ())) for point in PLANNED_POINTS}
     return ResolvedProfile("default-scheduler", None, plan, {})
 
 

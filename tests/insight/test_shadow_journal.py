@@ -182,11 +182,9 @@ def test_a_pod_that_is_kept_out_of_the_queue(tmp_path: Path) -> None:
     assert verdicts(folder)["lost"] == ["pending here"]
     assert replayed(folder, plugins=[Gate]).reproduced
     chosen = choose_attempt(find_attempts(folder, "lost", ""), None)
-    found, attempt, _ = explain_attempt(
-        folder, chosen, lambda head: RunRules(recorded_rules(head, [Gate]))
-    )
-    assert found.decision.pre_enqueue is not None
-    assert attempt.compared is not None
+    explained = explain_attempt(folder, chosen, lambda head: RunRules(recorded_rules(head, [Gate])))
+    assert explained.found.decision.pre_enqueue is not None
+    assert explained.attempt.compared is not None
 
 
 def test_a_shadow_that_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from pathlib import Path
 from random import Random
 
 import msgspec
@@ -42,6 +43,7 @@ from tests.soak.object_store import NODES, PODS, Json, ObjectStore
 from tests.soak.replica import Replica
 from tests.soak.scenarios import NAMESPACE, SCHEDULER
 from tests.soak.scheduler_sets import Settings
+from tests.soak.soak_journal import ReplicaJournals
 from tests.soak.tree_checks import (
     COMPOSITES,
     POD_GROUPS,
@@ -103,8 +105,11 @@ def tree_settings() -> Settings:
 class TreeRun:
     """One run. Owned by its virtual loop."""
 
-    def __init__(self, seed: int, *, faults: bool = True) -> None:
-        """Prepare a run; without `faults`, nothing fails and nothing is deleted either."""
+    def __init__(self, seed: int, *, faults: bool = True, journals: Path | None = None) -> None:
+        """Prepare a run; without `faults`, nothing fails and nothing is deleted either.
+
+        The scheduler writes a journal to the folder `journals`.
+        """
         self._seed = seed
         self._random = Random(f"{seed}/trees")
         self._plan = draw_plan(self._random, is_exact=seed % 2 == 0)
@@ -115,12 +120,14 @@ class TreeRun:
         self._server = ApiServer(self._store, self._faults, LoopClock())
         self._ledger = Ledger(self._server, several=False)
         self._violations: list[str] = []
+        self._journals = None if journals is None else ReplicaJournals(journals)
         self._replica = Replica(
             "scheduler",
             tree_settings(),
             self._server,
             seed,
             lambda: AttemptChecks(self._violations),
+            self._journals,
         )
         self._kills = 0
         self._pending = 0
@@ -159,7 +166,11 @@ class TreeRun:
         names = sorted(pod["metadata"]["name"] for pod in unbound)
         if names:
             self._violations.append(f"not bound although there is room: {', '.join(names)}")
+        if self._journals is not None:
+            self._journals.end()
         self._replica.kill()
+        if self._journals is not None:
+            self._journals.close()
 
     def _live_pods(self) -> list[Json]:
         return [pod for pod in self._store.list(PODS) if pod["status"]["phase"] not in FINISHED]
@@ -388,9 +399,9 @@ def _path(group: GroupPlan) -> str:
     return COMPOSITES if group.is_composite else POD_GROUPS
 
 
-def run_group_trees(seed: int, *, faults: bool = True) -> TreeReport:
-    """Run one seed to its end."""
-    run = TreeRun(seed, faults=faults)
+def run_group_trees(seed: int, *, faults: bool = True, journals: Path | None = None) -> TreeReport:
+    """Run one seed to its end; the scheduler writes a journal to the folder `journals`."""
+    run = TreeRun(seed, faults=faults, journals=journals)
     run_virtually(run.run(), Random(f"{seed}/order"))
     return run.report()
 

@@ -16,6 +16,7 @@ from mooring.insight.replay.report import ReplayReport
 from mooring.insight.replay.report_text import replay_lines
 from mooring.insight.replay.rules import recorded_rules
 from tests.soak.gangs import GangRun
+from tests.soak.group_trees import run_group_trees
 from tests.soak.pod_groups import PodGroupRun
 from tests.soak.soak import run_seed
 from tests.support.virtual_loop import run_virtually
@@ -23,6 +24,11 @@ from tests.support.virtual_loop import run_virtually
 #: Among them: pods that are deleted while they are bound (22), PreBind that fails (35, 56),
 #: nominations that a preemption ends (71), and checkpoints among all of it (45, 74).
 SEEDS = (3, 5, 11, 22, 35, 45, 56, 71, 74)
+
+
+#: Trees with kills and restarts. Among them: a pod that is placed again where an earlier cycle had
+#: placed it, after it found no node in the next placement (59); preemption by trees (1, 29).
+TREES = (1, 12, 18, 29, 33, 52, 59)
 
 
 def replay(folder: Path) -> ReplayReport:
@@ -79,3 +85,14 @@ def test_every_decision_about_gangs_is_reproduced(
     assert replay(tmp_path).attempts > 0
     groups = [entry for entry in read_journal(tmp_path) if isinstance(entry, GroupBegins)]
     assert bool(groups) is (run is PodGroupRun)
+
+
+@pytest.mark.parametrize("seed", TREES)
+def test_every_decision_about_trees_is_reproduced(seed: int, tmp_path: Path) -> None:
+    assert not run_group_trees(seed, journals=tmp_path).violations
+    assert replay(tmp_path).attempts > 0
+    groups = [entry for entry in read_journal(tmp_path) if isinstance(entry, GroupBegins)]
+    assert any(group.composite for group in groups)
+    for segment in list_segments(tmp_path)[:-1]:
+        segment.path.unlink()
+        replay(tmp_path)

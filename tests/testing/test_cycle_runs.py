@@ -11,6 +11,7 @@ from mooring import Plugin, Status
 from mooring.api import CompositePodGroup
 from mooring.errors import ConfigErrors
 from mooring.framework.decision import Outcome
+from mooring.framework.placements import Placement
 from mooring.testing import (
     make_composite_pod_group,
     make_node,
@@ -185,9 +186,6 @@ def test_the_plugins_of_a_tree_may_refuse_a_placement_of_the_whole() -> None:
             is_tree = isinstance(group, CompositePodGroup)
             return Status.unschedulable("no trees here") if is_tree else None
 
-        def score_placement(self, state: Any, group: Any, assignments: Any) -> int:
-            return 0
-
     decisions = run_cycle(pods=workers(), nodes=RACKS, objects=job(), plugins=[NoTrees])
     assert all("no trees here" in decision.message for decision in decisions)
     tree = decisions[0].group
@@ -243,3 +241,97 @@ def test_a_group_without_a_parent_is_shown_too() -> None:
         pods=members(2, cpu="1"), nodes=RACKS, objects=[make_pod_group("g", min_count=2)]
     )
     assert str(decision.group) == "g: 2 of 2 pods in all nodes"
+
+
+class NotYet(Plugin):
+    """Let no group be placed."""
+
+    def placement_feasible(self, state: Any, group: Any, progress: Any) -> Status:
+        return Status.unschedulable("not yet")
+
+
+class NoHelp(Plugin):
+    """Make no room for a group."""
+
+    def pod_group_post_filter(self, state: Any, group: Any, trial: Any) -> Status:
+        return Status.unresolvable("no help for groups")
+
+
+class InB(Plugin):
+    """Prefer placements in rack b."""
+
+    def score_placement(self, state: Any, group: Any, assignments: Any) -> int:
+        return 100 if assignments.placement == "b" else 0
+
+
+class OnB(Plugin):
+    """Know one placement only: rack b."""
+
+    def generate_placements(self, state: Any, group: Any, nodes: Any) -> list[Placement]:
+        return [Placement("b", nodes.label_is("rack", "b"))]
+
+
+def group_of_racks(
+    plugin: type[Plugin], pods: int, policy: str = "PreemptLowerPriority", **options: Any
+) -> list[Any]:
+    """Return the decisions for a gang that goes to one rack, with a plugin enabled as it is."""
+    return run_cycle(
+        pods=[
+            make_pod(f"g-{number}", cpu=1, group="g", spec={"preemptionPolicy": policy})
+            for number in range(pods)
+        ],
+        nodes=RACKS,
+        objects=[make_pod_group("g", min_count=pods, topology="rack")],
+        plugins=[plugin],
+        features={"TopologyAwareWorkloadScheduling": True},
+        **options,
+    )
+
+
+def test_a_plugin_that_only_says_whether_enough_fits_is_asked() -> None:
+    decision, *_ = group_of_racks(NotYet, 2)
+    assert decision.outcome is Outcome.UNSCHEDULABLE
+    messages = [one.status.message for one in decision.group.placements]
+    assert messages == ["pod group is unschedulable, not yet"] * 2
+
+
+def test_a_plugin_that_only_makes_room_for_groups_is_asked() -> None:
+    # DefaultPreemption comes first, and leaves pods that never preempt to the next plugin.
+    decision, *_ = group_of_racks(NoHelp, 9, policy="Never")
+    assert decision.message.endswith(", no help for groups")
+    # If it finds no victims, it ends the point, unless the other plugin comes first.
+    decision, *_ = group_of_racks(NoHelp, 9)
+    assert decision.message.endswith("No preemption victims found for incoming preemptor")
+    named = {"enabled": [{"name": "NoHelp"}]}
+    plugins = {"multiPoint": named, "podGroupPostFilter": named}
+    decision, *_ = group_of_racks(NoHelp, 9, config=config_of(plugins))
+    assert decision.message.endswith(", no help for groups")
+
+
+def test_a_plugin_that_only_scores_placements_is_asked() -> None:
+    weight = {"multiPoint": {"enabled": [{"name": "InB", "weight": 9}]}}
+    decisions = group_of_racks(InB, 2, config=config_of(weight))
+    assert {decision.node_name[0] for decision in decisions} == {"b"}
+
+
+def test_a_plugin_that_only_generates_placements_is_asked_or_refused() -> None:
+    with pytest.raises(ConfigErrors) as raised:
+        group_of_racks(OnB, 2)
+    text = str(raised.value)
+    assert "at most one placement generate plugin is allowed for profile with scheduler" in text
+    alone = "placementGenerate.disabled: [{name: TopologyPlacementGenerator}]"
+    assert f"to generate placements with OnB alone, set {alone}" in text
+    plugins = {
+        "multiPoint": {"enabled": [{"name": "OnB"}]},
+        "placementGenerate": {"disabled": [{"name": "TopologyPlacementGenerator"}]},
+    }
+    decisions = group_of_racks(OnB, 2, config=config_of(plugins))
+    assert {decision.node_name[0] for decision in decisions} == {"b"}
+
+
+def config_of(plugins: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": plugins}],
+    }

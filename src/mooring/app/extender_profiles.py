@@ -19,7 +19,7 @@ from mooring.config.resolved_profile import ResolvedProfile
 from mooring.errors import ConfigError, ConfigErrors
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
-from mooring.framework.points import Point, points_of
+from mooring.framework.points import CONFIGURABLE_POINTS, Point, points_of
 from mooring.plugins import BUILT_INS
 from mooring.registry import Registry
 
@@ -39,6 +39,7 @@ REASONS = {
     Point.PRE_BIND: "kube-scheduler asks no extender before it binds a pod",
     Point.POST_BIND: "kube-scheduler asks no extender after it has bound a pod",
     Point.PLACEMENT_GENERATE: "kube-scheduler asks no extender about pod groups",
+    Point.PLACEMENT_FEASIBLE: "kube-scheduler asks no extender about pod groups",
     Point.PLACEMENT_SCORE: "kube-scheduler asks no extender about pod groups",
     Point.POD_GROUP_POST_FILTER: "kube-scheduler asks no extender about pod groups",
 }
@@ -99,9 +100,12 @@ def _check(found: Iterable[tuple[str, Point]], where: str | None) -> None:
 
 
 def _added(profile: ResolvedProfile) -> Iterator[tuple[str, Point]]:
-    """Yield the plugins of a profile that are not built in, with the points they run at."""
-    for point, plugins in profile.points.items():
-        for name, _ in plugins:
+    """Yield the plugins of a profile that are not built in, with the points they run at.
+
+    Points that a file cannot name are left out: a file cannot disable them, either.
+    """
+    for point in CONFIGURABLE_POINTS:
+        for name in profile.names(point):
             if name not in _BUILT_IN:
                 yield name, point
 

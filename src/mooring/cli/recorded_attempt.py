@@ -7,20 +7,21 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import yaml
 
 from mooring.api.timestamps import format_micro_time, format_time
 from mooring.cli.journal_warnings import showing_warnings
 from mooring.cli.messages import terminal_width
 from mooring.explain.data import explanation_data
+from mooring.explain.group_explanation import tree_table
 from mooring.explain.tables import wrap
 from mooring.explain.text import explanation_text
 
 if TYPE_CHECKING:
     from mooring.explain.attempt_record import AttemptRecord
-    from mooring.explain.examination import Examination
     from mooring.explain.journal.entries import Compared, SegmentHead
-    from mooring.insight.replay.recorded_steps import RecordedAttempt
+    from mooring.insight.replay.journal_explanation import ExplainedAttempt
     from mooring.insight.replay.replaying import RunRules
 
 #: Version of the format of `-o json|yaml`.
@@ -49,20 +50,21 @@ def _explain(args: argparse.Namespace) -> int:
         namespace = namespace if given in _WORDS else given
     attempts = find_attempts(args.journal, name, namespace)
     chosen = choose_attempt(attempts, args.attempt)
-    found, attempt, rules = explain_attempt(args.journal, chosen, lambda head: _rules(args, head))
+    explained = explain_attempt(args.journal, chosen, lambda head: _rules(args, head))
+    attempt = explained.attempt
     record = None if attempt.ends is None else attempt.ends.record
     if args.output == "text":
-        lines = _lines(found, attempt, rules, terminal_width(), args.nodes)
-        print("\n".join(lines))
+        print("\n".join(_lines(explained, terminal_width(), args.nodes)))
         return 0
     data = {
         "version": VERSION,
-        "rules": rules,
+        "rules": explained.rules,
         "time": format_micro_time(chosen.time),
         "attempts": sorted({entry.attempt for entry in attempts}),
         "recorded": None if record is None else _record_data(record),
         "compared": None if attempt.compared is None else _compared_data(attempt.compared),
-        **explanation_data([found]),
+        "tree": msgspec.to_builtins(explained.tree),
+        **explanation_data([explained.found]),
     }
     if args.output == "json":
         print(json.dumps(data, indent=2, ensure_ascii=False))
@@ -80,13 +82,8 @@ def _rules(args: argparse.Namespace, head: SegmentHead) -> RunRules:
     return RunRules(other_rules(head, args.config, args.plugin, args.plugins))
 
 
-def _lines(
-    found: Examination,
-    attempt: RecordedAttempt,
-    rules: str,
-    width: int | None,
-    nodes: int | None,
-) -> list[str]:
+def _lines(explained: ExplainedAttempt, width: int | None, nodes: int | None) -> list[str]:
+    found, attempt, rules = explained.found, explained.attempt, explained.rules
     chosen, record = attempt.begins, None if attempt.ends is None else attempt.ends.record
     lines = [
         f"{chosen.namespace}/{chosen.name}, attempt {chosen.attempt} at "
@@ -100,7 +97,11 @@ def _lines(
     if attempt.compared is not None:
         text = _compared_text(attempt.compared)
         lines += wrap(f"  the other scheduler: {text}", width, indent="    ")
-    return [*lines, "", *explanation_text([found], width, nodes=nodes)]
+    lines += ["", *explanation_text([found], width, nodes=nodes)]
+    if explained.tree:
+        top = f"{chosen.namespace}/{explained.tree[0].name}"
+        lines += ["", f"This attempt of composite pod group {top}:", *tree_table(explained.tree)]
+    return lines
 
 
 def _compared_text(compared: Compared) -> str:

@@ -14,15 +14,17 @@ from mooring.config.defaults import default_plugins
 from mooring.config.types import PluginRef, Plugins, PluginSet, ProfileConfig
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import MAX_NODE_SCORE
-from mooring.framework.points import CONFIGURABLE_POINTS, Point
+from mooring.framework.points import CONFIGURABLE_POINTS, UNNAMED_POINTS, Point
 
-#: The plugins of each extension point, in running order; the weight matters only at Score.
+#: The plugins of each point of PLANNED_POINTS, in running order; the weight matters only at Score
+#: and PlacementScore.
 PointPlan = dict[Point, tuple[tuple[str, int], ...]]
 
 MAX_TOTAL_SCORE = 2**63 - 1
 
-#: The plugin that orders the queue by default.
+#: The plugins that order the queue, and that generate placements, by default.
 DEFAULT_QUEUE_SORT = "PrioritySort"
+DEFAULT_PLACEMENT_GENERATE = "TopologyPlacementGenerator"
 
 _ALL = "*"
 
@@ -88,6 +90,8 @@ def expand_profile(
         if plugins.multi_point.enabled:
             here = _expand(here, plugins, point, points_of, errors)
         plan[point] = tuple((name, 0) for name in here)
+    for point in UNNAMED_POINTS:
+        plan[point] = tuple((name, 0) for name in _unnamed(plugins, plan, point, points_of))
     for point in (Point.SCORE, Point.PLACEMENT_SCORE):
         weights = _score_weights(plugins, point, points_of, errors)
         plan[point] = tuple((name, weights.get(name, 1)) for name, _ in plan[point])
@@ -101,20 +105,45 @@ def expand_profile(
     if not plan[Point.BIND]:
         text = f'at least one bind plugin is needed for profile with scheduler name "{name}"'
         errors.append(FieldError("bind", text))
+    if len(plan[Point.PLACEMENT_GENERATE]) > 1:
+        text = (
+            "at most one placement generate plugin is allowed for profile with scheduler name "
+            f'"{name}"'
+        )
+        advice = _only_one("generate placements", Point.PLACEMENT_GENERATE, plan)
+        errors.append(FieldError("placementGenerate", text, advice=advice))
     return plan, errors
+
+
+def _unnamed(
+    plugins: Plugins, plan: PointPlan, point: Point, points_of: Mapping[str, frozenset[Point]]
+) -> list[str]:
+    """Return the plugins of a point that the file cannot name: all that the profile enables and
+    that implement it, those of multiPoint first."""
+    # kube-scheduler asks GangScheduling alone, if the profile enables it.
+    multi = (plugin.name for plugin in plugins.multi_point.enabled)
+    others = (name for named in plan.values() for name, _ in named)
+    names = dict.fromkeys((*multi, *others))
+    return [name for name in names if point in points_of.get(name, ())]
 
 
 def _queue_sort_advice(plan: PointPlan, points_of: Mapping[str, frozenset[Point]]) -> str:
     """Return what to do about a profile that has not exactly one plugin that orders the queue."""
     sorting = [name for name, _ in plan[Point.QUEUE_SORT]]
     if len(sorting) > 1:
-        others = [name for name in sorting if name != DEFAULT_QUEUE_SORT]
-        kept = others[0]
-        dropped = ", ".join(f"{{name: {name}}}" for name in sorting if name != kept)
-        return f"to order the queue with {kept} alone, set queueSort.disabled: [{dropped}]"
+        return _only_one("order the queue", Point.QUEUE_SORT, plan)
     able = sorting_plugins(plan, points_of)
     name = able[0] if able else DEFAULT_QUEUE_SORT
     return f"set queueSort.enabled: [{{name: {name}}}]"
+
+
+def _only_one(purpose: str, point: Point, plan: PointPlan) -> str:
+    """Return how to keep one plugin of a point that may have no other: not the default one."""
+    names = [name for name, _ in plan[point]]
+    defaults = (DEFAULT_QUEUE_SORT, DEFAULT_PLACEMENT_GENERATE)
+    kept = next(name for name in names if name not in defaults)
+    dropped = ", ".join(f"{{name: {name}}}" for name in names if name != kept)
+    return f"to {purpose} with {kept} alone, set {point.key}.disabled: [{dropped}]"
 
 
 def sorting_plugins(plan: PointPlan, points_of: Mapping[str, frozenset[Point]]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.framework.points import CONFIGURABLE_POINTS, Point
+from mooring.framework.points import Point
 
 
 class ResolvedProfile(msgspec.Struct, frozen=True):
@@ -16,7 +16,8 @@ class ResolvedProfile(msgspec.Struct, frozen=True):
     scheduler_name: str
     #: None means that the configuration's global percentage applies.
     percentage_of_nodes_to_score: int | None
-    #: The plugins of each point, in running order; the weight matters only at Score.
+    #: The plugins of each point of PLANNED_POINTS, in running order; the weight matters only at
+    #: Score and PlacementScore.
     points: Mapping[Point, tuple[tuple[str, int], ...]]
     #: The args of each plugin that runs: a Struct, plain data if it declares no Args, or None.
     args: Mapping[str, Any]
@@ -28,4 +29,4 @@ class ResolvedProfile(msgspec.Struct, frozen=True):
     @property
     def plugins(self) -> tuple[str, ...]:
         """Return every plugin that runs at some point, each once, sorted."""
-        return tuple(sorted({name for point in CONFIGURABLE_POINTS for name in self.names(point)}))
+        return tuple(sorted({name for point in self.points for name in self.names(point)}))

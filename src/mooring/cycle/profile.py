@@ -134,11 +134,7 @@ class Profile:
             for plugin, weight in self._at(Point.SCORE, "score", "score_nodes")
         )
         self.placement_generate = self._steps(Point.PLACEMENT_GENERATE, "generate_placements")
-        self.placement_feasible = tuple(
-            Step(plugin.name, call, self._evaluations(plugin, Point.PLACEMENT_FEASIBLE))
-            for plugin in self.plugins.values()
-            if (call := _method(plugin, "placement_feasible")) is not None
-        )
+        self.placement_feasible = self._steps(Point.PLACEMENT_FEASIBLE, "placement_feasible")
         self.placement_score = tuple(
             PlacementScoreStep(
                 plugin.name,

@@ -311,7 +311,7 @@ class Point(Enum):
         "placementGenerate",
         "PlacementGenerate",
         "Begins the attempt for a pod group, with the gate TopologyAwareWorkloadScheduling: says "
-        "which sets of nodes the group may go to as a whole. Only the first plugin is asked.",
+        "which sets of nodes the group may go to as a whole. A profile may have one such plugin.",
         (
             Method(
                 "generate_placements",
@@ -424,6 +424,12 @@ class Point(Enum):
 
 #: The points that a configuration file can name, in the order of a scheduling attempt.
 CONFIGURABLE_POINTS: tuple[Point, ...] = tuple(point for point in Point if point.key)
+
+#: The points at which every plugin of a profile runs that implements them: a file cannot name them.
+UNNAMED_POINTS: tuple[Point, ...] = (Point.PLACEMENT_FEASIBLE,)
+
+#: The points for which a profile says which plugins run.
+PLANNED_POINTS: tuple[Point, ...] = (*CONFIGURABLE_POINTS, *UNNAMED_POINTS)
 
 #: The points that run for a pod group.
 GROUP_POINTS: frozenset[Point] = frozenset(

@@ -23,7 +23,7 @@ class QueuedPodGroupInfo(QueuedPodInfo):
     QueuedPodInfo is.
     """
 
-    __slots__ = ("gating_member", "group", "members", "refusers", "tree")
+    __slots__ = ("gating_member", "group", "members", "refusers", "tree", "victims")
 
     is_group = True
 
@@ -43,6 +43,8 @@ class QueuedPodGroupInfo(QueuedPodInfo):
         self.refusers: frozenset[str] = frozenset()
         #: What became of the groups of a tree in the last attempt; None for a group without parts.
         self.tree: TriedGroup | None = None
+        #: The pods that PodGroupPostFilter preempted in the last attempt, as "namespace/name".
+        self.victims: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:

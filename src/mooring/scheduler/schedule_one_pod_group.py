@@ -112,6 +112,7 @@ class PodGroupAttempts:
     ) -> Sequence[SchedulingAttempt]:
         """Try a group; return the attempts whose binding cycles are to follow."""
         start = self._clock.now()
+        info.victims = ()
         if self._attempts.taps is not None:
             self._attempts.taps.group_begins(info, start)
         group = self._groups.latest(info.group)
@@ -307,6 +308,7 @@ class PodGroupAttempts:
         `status` is why the group does not fit; `answer` is what PodGroupPostFilter did.
         """
         nominations = answer if isinstance(answer, NominatePods) else None
+        info.victims = () if nominations is None else tuple(p.key for p in nominations.victims)
         said = answer.status if isinstance(answer, NominatePods) else answer
         for outcome in placing.outcomes(status):
             assert outcome.status is not None

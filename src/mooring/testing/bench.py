@@ -23,7 +23,7 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.handle import EventWriter
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import Plugin
-from mooring.framework.points import CONFIGURABLE_POINTS, Point, points_of
+from mooring.framework.points import PLANNED_POINTS, Point, points_of
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
@@ -83,8 +83,7 @@ class Workbench:
             scheduler_name=SCHEDULER_NAME,
             percentage_of_nodes_to_score=None,
             points={
-                point: ((self.kind.name, 1),) if point in points else ()
-                for point in CONFIGURABLE_POINTS
+                point: ((self.kind.name, 1),) if point in points else () for point in PLANNED_POINTS
             },
             args={},
         )

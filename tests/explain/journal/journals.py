@@ -26,6 +26,12 @@ from tests.support.virtual_loop import LoopClock, run_virtually
 
 __all__ = ["JournaledCluster", "journaled", "node", "pod", "read", "simple_head"]
 
+#: By kind, where groups are created.
+GROUPS = {
+    "PodGroup": "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups",
+    "CompositePodGroup": ("/apis/scheduling.k8s.io/v1alpha3/namespaces/default/compositepodgroups"),
+}
+
 
 def simple_head(run: str = "one") -> SegmentHead:
     """Return a head as the first segment of a run has it."""
@@ -48,16 +54,18 @@ class JournaledCluster:
         plugins: Sequence[type[Plugin]],
         more_taps: Sequence[Any] = (),
         config_file: Path | None = None,
+        gates: frozenset[str] = frozenset(),
     ) -> None:
         self.server = server
         self.clock = LoopClock()
         self.metrics = Metrics()
         registry = default_registry(plugins)
+        features = FeatureGates(dict.fromkeys(gates, True))
+        options: Any = {"registry": registry, "feature_gates": features}
         if config_file is None:
-            config = default_config(registry=registry, enabled=[plugin.name for plugin in plugins])
+            config = default_config(enabled=[plugin.name for plugin in plugins], **options)
         else:
-            config = load_config(config_file, registry=registry)
-        features = FeatureGates()
+            config = load_config(config_file, **options)
         head = make_head(config, registry=registry, features=features, now=self.clock.now())
         shown = JournalMetrics(self.metrics.registry)
         self.journal = SchedulingJournal(writer, head, self.clock, shown)
@@ -79,10 +87,11 @@ class JournaledCluster:
         await self.running.sync()
 
     async def create(self, *objects: dict[str, Any]) -> None:
-        """Create nodes and pods, and wait until the scheduler has them."""
+        """Create nodes, pods and groups, and wait until the scheduler has them."""
         for obj in objects:
             path = PODS if "containers" in obj.get("spec", {}) else "/api/v1/nodes"
-            await self.server.ask("POST", path, obj)
+            made = await self.server.ask("POST", GROUPS.get(obj.get("kind", ""), path), obj)
+            assert made["kind"] != "Status", made
         await self.clock.sleep(0.01)
 
     async def schedule(self) -> None:
@@ -106,12 +115,14 @@ def journaled(
     segment_bytes: int = 2**20,
     max_bytes: int = 2**22,
     config: Path | None = None,
+    gates: frozenset[str] = frozenset(),
 ) -> Any:
     """Play on a cluster whose scheduler writes a journal; return what `play` returns."""
 
     async def live() -> Any:
         writer = SegmentWriter(folder, max_bytes=max_bytes, segment_bytes=segment_bytes)
-        cluster = JournaledCluster(writer, ApiServer(), plugins, config_file=config)
+        server = ApiServer(features=gates)
+        cluster = JournaledCluster(writer, server, plugins, config_file=config, gates=gates)
         try:
             await cluster.start()
             return await play(cluster)

@@ -23,6 +23,8 @@ from mooring.explain.journal.entries import (
     Failed,
     Fetched,
     GaveBack,
+    GroupBegins,
+    GroupEnds,
     Permitted,
     Reserved,
     SegmentHead,
@@ -34,6 +36,7 @@ from mooring.framework.handle import HttpAnswer
 from mooring.testing import make_pod
 from tests.apiserver.api_server import ApiServer
 from tests.explain.journal.journals import JournaledCluster, journaled, node, pod, read
+from tests.insight.replay.recordings import TREES, schedule_tree, tree_of_two
 from tests.support.virtual_loop import run_virtually
 
 
@@ -90,6 +93,34 @@ def test_changes_are_written_with_their_objects(tmp_path: Path) -> None:
         True,
     ]
     assert [change.time for change in changes] == sorted(change.time for change in changes)
+
+
+def test_a_tree_of_groups_is_written_as_its_top_and_its_pods_where_they_are(
+    tmp_path: Path,
+) -> None:
+    journaled(tmp_path, schedule_tree, gates=TREES)
+    (begins,) = read(tmp_path, GroupBegins)
+    assert (begins.name, begins.composite, len(begins.members)) == ("job", True, 3)
+    (ends,) = read(tmp_path, GroupEnds)
+    assert (ends.name, ends.outcome, ends.victims) == ("job", "scheduled", ())
+    # The cycle of the leader in the second rack is the last one, and finds no node.
+    records = [entry.record for entry in read(tmp_path, AttemptEnds)]
+    assert [bool(record.node) for record in records] == [True, True, True, False]
+    reserved = {entry.uid: entry.node for entry in read(tmp_path, Reserved)}
+    assert reserved == {entry.uid: entry.node for entry in read(tmp_path, Bound)}
+    assert len(reserved) == 3
+
+
+def test_a_pod_group_is_not_written_as_a_composite_group(tmp_path: Path) -> None:
+    async def play(cluster: JournaledCluster) -> None:
+        _, leader, _, pod_of_leader, *_ = tree_of_two()
+        del leader["spec"]["parentCompositePodGroupName"]
+        await cluster.create(node("a"), leader, pod_of_leader)
+        await cluster.schedule()
+
+    journaled(tmp_path, play, gates=TREES)
+    (begins,) = read(tmp_path, GroupBegins)
+    assert (begins.name, begins.composite) == ("leader", False)
 
 
 class Refuses(Plugin):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from mooring import Plugin
 from mooring.api import PersistentVolume, decode_as
@@ -34,6 +35,60 @@ async def schedule_some(cluster: JournaledCluster) -> None:
     )
     await cluster.clock.sleep(0.1)
     await cluster.create(pod("late", "1"))
+    await cluster.schedule()
+
+
+#: The feature gates of trees of groups.
+TREES = frozenset({"GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup"})
+
+
+def tree_of_two(leader_cpu: str = "1") -> Sequence[dict[str, Any]]:
+    """Return the groups `leader` and `workers` of a tree `job` that go to one rack; its pods."""
+    top: dict[str, Any] = {
+        "apiVersion": "scheduling.k8s.io/v1alpha3",
+        "kind": "CompositePodGroup",
+        "metadata": {"name": "job"},
+        "spec": {
+            "workloadRef": {"workloadName": "job", "templateName": "job"},
+            "schedulingPolicy": {"gang": {"minGroupCount": 2}},
+            "schedulingConstraints": {"topology": [{"key": "rack"}]},
+        },
+    }
+    parts = [
+        {
+            "apiVersion": "scheduling.k8s.io/v1beta1",
+            "kind": "PodGroup",
+            "metadata": {"name": name},
+            "spec": {
+                "workloadRef": {"workloadName": "job", "templateName": name},
+                "parentCompositePodGroupName": "job",
+                "schedulingPolicy": {"gang": {"minCount": count}},
+            },
+        }
+        for name, count in (("leader", 1), ("workers", 2))
+    ]
+    pods = [
+        _member("leader-0", leader_cpu, "leader"),
+        _member("workers-0", "1", "workers"),
+        _member("workers-1", "1", "workers"),
+    ]
+    return [top, *parts, *pods]
+
+
+def _member(name: str, cpu: str, group: str) -> dict[str, Any]:
+    made = pod(name, cpu)
+    return {**made, "spec": {**made["spec"], "schedulingGroup": {"podGroupName": group}}}
+
+
+def _in_rack(made: dict[str, Any], rack: str) -> dict[str, Any]:
+    return {**made, "metadata": {**made["metadata"], "labels": {"rack": rack}}}
+
+
+async def schedule_tree(cluster: JournaledCluster) -> None:
+    """Schedule a tree in the first of two racks; in the other one, its first pod has no room."""
+    await cluster.create(_in_rack(node("a-1", "2"), "a"), _in_rack(node("a-2", "2"), "a"))
+    await cluster.create(_in_rack(node("b-1", "500m"), "b"))
+    await cluster.create(*tree_of_two())
     await cluster.schedule()
 
 

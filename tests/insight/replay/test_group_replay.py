@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,6 +17,7 @@ from mooring.explain.journal.entries import (
     AttemptEnds,
     Entry,
     GroupBegins,
+    GroupEnds,
     Permitted,
     SegmentHead,
 )
@@ -25,7 +26,16 @@ from mooring.insight.replay.engine import ReplayEngine
 from mooring.insight.replay.group_replay import make_group_replay
 from mooring.insight.replay.rules import recorded_rules
 from tests.explain.journal.journals import read
-from tests.insight.replay.recordings import replayed, write_config
+from tests.insight.replay.recordings import (
+    TREES,
+    JournaledCluster,
+    journaled,
+    replayed,
+    schedule_tree,
+    tree_of_two,
+    write_config,
+)
+from tests.soak.group_trees import run_group_trees
 from tests.soak.object_store import Json
 from tests.soak.pod_groups import PodGroupRun
 from tests.soak.scheduler_sets import Settings
@@ -89,6 +99,77 @@ def test_another_order_of_the_members_is_detected(journal: Path) -> None:
 
     report = replayed(journal, reorder)
     assert report.deviations[0].what == "order"
+
+
+@pytest.fixture(scope="module")
+def trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Record trees of composite groups, some of which preempt pods."""
+    folder = tmp_path_factory.mktemp("trees")
+    run_group_trees(1, journals=folder)
+    return folder
+
+
+def test_the_cycles_of_a_tree_come_out_as_recorded(trees: Path) -> None:
+    assert any(entry.composite for entry in read(trees, GroupBegins))
+    assert any(entry.victims for entry in read(trees, GroupEnds))
+    report = replayed(trees)
+    assert report.reproduced
+    assert report.attempts == len(read(trees, AttemptEnds)) > 50
+
+
+def test_a_tree_is_not_mistaken_for_a_pod_group_of_its_name(tmp_path: Path) -> None:
+    async def play(cluster: JournaledCluster) -> None:
+        _, leader, *_ = tree_of_two()
+        spec = {key: leader["spec"][key] for key in ("workloadRef", "schedulingPolicy")}
+        await cluster.create({**leader, "metadata": {"name": "job"}, "spec": spec})
+        await schedule_tree(cluster)
+
+    journaled(tmp_path, play, gates=TREES)
+    report = replayed(tmp_path)
+    assert report.reproduced
+    assert report.attempts == len(read(tmp_path, AttemptEnds)) == 4
+
+
+def lose_kind(entry: GroupBegins) -> GroupBegins:
+    return replace(entry, composite=False)
+
+
+def reverse_members(entry: GroupBegins) -> GroupBegins:
+    return replace(entry, members=tuple(reversed(entry.members)))
+
+
+def lose_a_member(entry: GroupBegins) -> GroupBegins:
+    return replace(entry, members=entry.members[1:])
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        pytest.param(lose_kind, id="the journal does not say that it is a composite group"),
+        pytest.param(reverse_members, id="the members are tried in another order"),
+        pytest.param(lose_a_member, id="a member is missing"),
+    ],
+)
+def test_a_wrong_beginning_of_a_tree_is_detected(
+    plant: Callable[[GroupBegins], GroupBegins], trees: Path
+) -> None:
+    def change(entries: Iterator[Entry]) -> Iterable[Entry]:
+        return (plant(entry) if isinstance(entry, GroupBegins) else entry for entry in entries)
+
+    report = replayed(trees, change)
+    assert report.deviations[0].what == "order"
+
+
+def test_a_cycle_that_was_not_recorded_is_detected(trees: Path) -> None:
+    def lose_last_cycle(entries: Iterator[Entry]) -> Iterable[Entry]:
+        whole = list(entries)
+        end = next(place for place, entry in enumerate(whole) if isinstance(entry, GroupEnds))
+        lost = max(place for place in range(end) if isinstance(whole[place], AttemptBegins))
+        return whole[:lost] + whole[lost + 2 :]
+
+    (deviation,) = replayed(trees, lose_last_cycle).deviations
+    assert (deviation.what, deviation.recorded) == ("order", "nothing")
+    assert deviation.found == deviation.pod
 
 
 def test_pods_are_put_where_the_journal_says(journal: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,23 +10,35 @@ import pytest
 from mooring.errors import ObjectError
 from mooring.explain.examination import Examination
 from mooring.insight.replay.journal_explanation import (
+    ExplainedAttempt,
     choose_attempt,
     explain_attempt,
     find_attempts,
 )
 from mooring.insight.replay.replaying import RunRules
 from mooring.insight.replay.rules import recorded_rules
-from tests.insight.replay.recordings import JournaledCluster, journaled, node, pod, schedule_some
+from tests.insight.replay.recordings import (
+    TREES,
+    JournaledCluster,
+    journaled,
+    node,
+    pod,
+    schedule_some,
+    schedule_tree,
+    tree_of_two,
+)
+
+
+def explanation(folder: Path, name: str, number: int | None = None) -> ExplainedAttempt:
+    chosen = choose_attempt(find_attempts(folder, name, ""), number)
+    found = explain_attempt(folder, chosen, lambda head: RunRules(recorded_rules(head)))
+    assert found.attempt.begins == chosen
+    assert found.rules == "the recorded configuration"
+    return found
 
 
 def explained(folder: Path, name: str, number: int | None = None) -> Examination:
-    chosen = choose_attempt(find_attempts(folder, name, ""), number)
-    found, attempt, rules = explain_attempt(
-        folder, chosen, lambda head: RunRules(recorded_rules(head))
-    )
-    assert attempt.begins == chosen
-    assert rules == "the recorded configuration"
-    return found
+    return explanation(folder, name, number).found
 
 
 def test_a_pod_that_is_gone(tmp_path: Path) -> None:
@@ -87,3 +100,57 @@ def test_a_name_in_two_namespaces(tmp_path: Path) -> None:
     with pytest.raises(ObjectError, match="in namespaces default, kube-system: choose one with -n"):
         find_attempts(tmp_path, "web", "")
     assert len(find_attempts(tmp_path, "web", "kube-system")) == 1
+
+
+def test_a_pod_without_a_group_has_no_tree(tmp_path: Path) -> None:
+    journaled(tmp_path, schedule_some)
+    assert explanation(tmp_path, "web-1").tree == ()
+
+
+def test_a_pod_of_a_tree_is_explained_with_the_cycle_that_counts_and_its_tree(
+    tmp_path: Path,
+) -> None:
+    journaled(tmp_path, schedule_tree, gates=TREES)
+    # It was tried in both racks, at last in the one that is too small.
+    found = explanation(tmp_path, "leader-0")
+    assert found.attempt.ends is not None
+    assert found.found.chosen == found.attempt.ends.record.node
+    assert found.found.chosen in ("a-1", "a-2")
+    assert [(one.depth, one.name, one.placement, one.fits) for one in found.tree] == [
+        (0, "job", "a", True),
+        (1, "leader", "all nodes", True),
+        (1, "workers", "all nodes", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        pytest.param("leader-0", "0/1 nodes are available: 1 Insufficient cpu.", id="it fits not"),
+        pytest.param("workers-0", "", id="it fits, but its tree does not"),
+    ],
+)
+def test_a_pod_of_a_tree_that_fails_is_explained_with_its_first_placement(
+    name: str, message: str, tmp_path: Path
+) -> None:
+    async def play(cluster: JournaledCluster) -> None:
+        for rack in ("a", "b"):
+            labels = {"rack": rack}
+            one = node(f"{rack}-1", "4")
+            await cluster.create({**one, "metadata": {**one["metadata"], "labels": labels}})
+        top, leader, workers, *pods = tree_of_two(leader_cpu="100")
+        await cluster.create(top, workers)
+        cluster.server.now += timedelta(seconds=1)
+        # The leader is younger, and tried last.
+        await cluster.create(leader, *pods)
+        await cluster.schedule()
+
+    journaled(tmp_path, play, gates=TREES)
+    found = explanation(tmp_path, name)
+    assert found.attempt.begins.within == (0,)
+    assert found.found.decision.message == message
+    assert [(one.name, one.fits) for one in found.tree] == [
+        ("job", False),
+        ("workers", True),
+        ("leader", False),
+    ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.explain.journal.entries import SegmentHead
+from mooring.explain.journal.entries import GroupEnds, SegmentHead
 from mooring.explain.journal.reading import read_journal
 from mooring.insight.replay.own_history import (
     HistorySide,
@@ -16,6 +16,7 @@ from mooring.insight.replay.own_history import (
     PodTimes,
 )
 from mooring.insight.replay.rules import ReplayRules, other_rules, recorded_rules
+from tests.explain.journal.journals import read
 from tests.insight.replay.recordings import (
     JournaledCluster,
     journaled,
@@ -24,6 +25,7 @@ from tests.insight.replay.recordings import (
     schedule_some,
     write_config,
 )
+from tests.soak.group_trees import run_group_trees
 
 
 def own_history(
@@ -149,3 +151,19 @@ def test_the_wait_of_a_pod() -> None:
     side = HistorySide(pods={"a": PodTimes(1.0), "b": PodTimes(1.0, bound=2.0)})
     assert side.waits(20.0) == [1.0, 19.0]
     assert side.bound == 1
+
+
+def test_trees_of_groups_are_scheduled_as_a_whole(tmp_path: Path) -> None:
+    # Some pods wait for more than five minutes; the recorded scheduler did not flush them.
+    run_group_trees(6, faults=False, journals=tmp_path)
+    report = own_history(tmp_path)
+    assert report.own.bound == report.recorded.bound == len(report.recorded.pods) == 13
+
+
+def test_the_victims_of_a_recorded_group_do_not_depart(tmp_path: Path) -> None:
+    run_group_trees(1, faults=False, journals=tmp_path)
+    victims = {victim for entry in read(tmp_path, GroupEnds) for victim in entry.victims}
+    report = own_history(tmp_path)
+    assert report.recorded.preemptions == len(victims) == 2
+    assert report.own.preemptions > 0
+    assert report.own.bound == report.recorded.bound == 16

@@ -202,14 +202,20 @@ class CheckpointWork(JournalEntry, frozen=True, tag="worked", gc=False):
 
 
 class GroupBegins(JournalEntry, frozen=True, tag="group", gc=False):
-    """The attempt to schedule a pod group begins; those of its pods follow until GroupEnds."""
+    """The attempt to schedule a pod group begins; those of its pods follow until GroupEnds.
+
+    Groups that form a tree are tried as one: then it is the top of the tree.
+    """
 
     namespace: str
     name: str
     #: The state of the random source.
     seed: int
-    #: The uids of its queued pods, in the order in which they are tried.
+    #: The uids of its queued pods, or of those of the whole tree, in the order in which they are
+    #: tried; in a tree each pod group takes its own ones out of them.
     members: tuple[str, ...] = ()
+    #: Whether it is a composite pod group. A pod group may have the same name.
+    composite: bool = False
 
 
 class GroupEnds(JournalEntry, frozen=True, tag="group end", gc=False):
@@ -219,6 +225,8 @@ class GroupEnds(JournalEntry, frozen=True, tag="group end", gc=False):
     name: str
     #: "scheduled", "unschedulable" or "error".
     outcome: str = ""
+    #: The pods that PodGroupPostFilter preempted, as "namespace/name".
+    victims: tuple[str, ...] = ()
 
 
 class AttemptBegins(JournalEntry, frozen=True, tag="attempt", gc=False):

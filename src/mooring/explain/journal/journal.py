@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from mooring.api import AnyPodGroup, FinishedPod, Pod
+from mooring.api import AnyPodGroup, CompositePodGroup, FinishedPod, Pod
 from mooring.client.resources import find_resource
 from mooring.explain.journal.checkpoint import Checkpoint, RecentPlacements, take_checkpoint
 from mooring.explain.journal.entries import (
@@ -160,13 +160,15 @@ class SchedulingJournal(SilentTap):
         self._put_open()
         meta, self._group = info.group.metadata, info.group
         members = tuple(member.uid for member in info.in_order())
-        self._put(GroupBegins(start, meta.namespace, meta.name, seed, members))
+        is_composite = isinstance(info.group, CompositePodGroup)
+        self._put(GroupBegins(start, meta.namespace, meta.name, seed, members, is_composite))
 
     def group_ends(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
         """See SchedulingTap."""
         self._put_open()
         meta, self._group = info.group.metadata, None
-        self._put(GroupEnds(self._now(), meta.namespace, meta.name, outcome.name.lower()))
+        ended = outcome.name.lower()
+        self._put(GroupEnds(self._now(), meta.namespace, meta.name, ended, info.victims))
 
     def deciding(
         self,
@@ -239,11 +241,17 @@ class SchedulingJournal(SilentTap):
 
     def reserved(self, attempt: SchedulingAttempt) -> None:
         """See SchedulingTap."""
-        current = self._open
-        if current is not None and current.info is attempt.info and current.decision is not None:
+        current, placement = self._open, _placement(attempt)
+        if (
+            current is not None
+            and current.info is attempt.info
+            and current.decision is not None
+            # A pod of a group may be placed again where an earlier cycle placed it.
+            and current.decision.node_name == placement[1]
+        ):
             current.reserved = self._now()
         else:
-            self._put(Reserved(self._now(), *_placement(attempt)))
+            self._put(Reserved(self._now(), *placement))
 
     def permitted(self, attempt: SchedulingAttempt) -> None:
         """See SchedulingTap."""

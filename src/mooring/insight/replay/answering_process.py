@@ -65,10 +65,11 @@ def answer(folder: Path, question: JournalQuestion) -> AnsweringResult:
     if chosen is None:
         return AnsweringResult()
     try:
-        found, attempt, _ = explain_attempt(folder, chosen, _rules)
+        explained = explain_attempt(folder, chosen, _rules)
     except MooringError as error:
         return AnsweringResult(known=True, problem=str(error))
-    record = None if attempt.ends is None else attempt.ends.record
+    found, ends = explained.found, explained.attempt.ends
+    record = None if ends is None else ends.record
     decision, problem = found.decision, ""
     if record is not None and (
         record.node != decision.node_name or record.message != decision.message

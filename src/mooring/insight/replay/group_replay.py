@@ -1,4 +1,4 @@
-"""GroupReplay: the attempts for pod groups, repeated as a whole.
+"""GroupReplay: the attempts for pod groups and for trees of groups, repeated as a whole.
 
 A group is tried in placements, and PodGroupPostFilter tries it without some other pods. These
 trials are not in the journal, so the whole attempt runs again. Then its pods are put where the
@@ -8,13 +8,15 @@ journal says that they went.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 
-from mooring.api import Pod, WorkloadPodGroup
+from mooring.api import CompositePodGroup, Pod, WorkloadPodGroup
 from mooring.explain.journal.entries import Failed, GaveBack, Permitted, Reserved
 from mooring.framework.decision import Decision
 from mooring.framework.nodes import Rows
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.pod_groups import PodGroups
+from mooring.framework.tried_groups import GroupLine
 from mooring.insight.replay.discarding_writers import DiscardedGroupStatuses
 from mooring.insight.replay.engine import UID, ReplayEngine
 from mooring.insight.replay.recorded_steps import RecordedAttempt, RecordedGroup
@@ -60,9 +62,16 @@ class GroupReplay(SilentTap):
         self._recorded: list[RecordedAttempt] = []
         self._decisions: list[Decision] = []
         self._running = False
+        #: What became of the groups of the tree that was repeated last; empty if it was no tree.
+        self.tree: Sequence[GroupLine] = ()
 
-    def repeat(self, group: RecordedGroup) -> Sequence[tuple[RecordedAttempt, Decision | None]]:
-        """Repeat the attempt for a group; return its cycles as recorded and as decided now."""
+    def repeat(
+        self, group: RecordedGroup
+    ) -> Sequence[tuple[RecordedAttempt | None, Decision | None]]:
+        """Repeat the attempt for a group; return its cycles as recorded and as decided now.
+
+        A cycle that is missing on one side is None there.
+        """
         self._recorded = [step for step in group.steps if isinstance(step, RecordedAttempt)]
         self._decisions = []
         engine = self._engine
@@ -72,16 +81,14 @@ class GroupReplay(SilentTap):
         placed: dict[str, SchedulingAttempt] = {}
         if info is not None:
             placed = {attempt.info.uid: attempt for attempt in self._run(info, group)}
+        self.tree = () if info is None or info.tree is None else info.tree.lines()
         self._follow(group, placed)
-        decisions = [*self._decisions, *[None] * len(self._recorded)]
-        return list(zip(self._recorded, decisions, strict=False))
+        return list(zip_longest(self._recorded, self._decisions))
 
     def _info(self, group: RecordedGroup) -> QueuedPodGroupInfo | None:
         begins = group.begins
-        store = self._engine.informers.store(WorkloadPodGroup)
-        found = self._groups.get(f"{begins.namespace}/{begins.name}") or store.get(
-            begins.name, begins.namespace
-        )
+        kind = CompositePodGroup if begins.composite else WorkloadPodGroup
+        found = self._engine.informers.store(kind).get(begins.name, begins.namespace)
         # Members of one priority are tried in the order of their times.
         members = [
             QueuedPodInfo(pod, float(place), place)

@@ -3,35 +3,71 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import msgspec
 
 from mooring.api import Pod
 from mooring.api.timestamps import format_time
 from mooring.errors import ObjectError
 from mooring.explain.examination import Examination, ask_filters, examine
-from mooring.explain.journal.entries import AttemptBegins, Entry, SegmentHead
+from mooring.explain.journal.entries import (
+    AttemptBegins,
+    Entry,
+    Failed,
+    GaveBack,
+    Reserved,
+    SegmentHead,
+)
 from mooring.explain.journal.reading import read_journal
 from mooring.framework.decision import Outcome
+from mooring.framework.tried_groups import GroupLine
 from mooring.insight.replay.engine import NO_PROFILE, ReplayEngine
-from mooring.insight.replay.recorded_steps import RecordedAttempt, recorded_steps
+from mooring.insight.replay.recorded_steps import (
+    RecordedAttempt,
+    RecordedGroup,
+    recorded_steps,
+)
 from mooring.insight.replay.replaying import Replay, RunRules
 
 #: Seconds after the beginning of an attempt within which it has certainly ended.
 _MARGIN = 3600.0
 
 
+class ExplainedAttempt(msgspec.Struct, frozen=True):
+    """A recorded attempt, explained."""
+
+    found: Examination
+    #: What was recorded of it.
+    attempt: RecordedAttempt
+    #: Whose rules were applied.
+    rules: str
+    #: What became of the groups of the tree that the pod's group is part of, if it is.
+    tree: Sequence[GroupLine] = ()
+
+
 def find_attempts(folder: str | os.PathLike[str], name: str, namespace: str) -> list[AttemptBegins]:
     """Return the recorded attempts of a pod, oldest first; without a namespace, of any.
 
+    In the attempt of a group a pod may have several cycles: one for each placement, and more when
+    PodGroupPostFilter tries the group without other pods. The one that its result comes from is
+    returned.
+
     Raise ObjectError if there is none, or if pods of several namespaces have the name.
     """
-    found = [
-        entry
-        for entry in read_journal(folder)
-        if isinstance(entry, AttemptBegins)
-        and entry.name == name
-        and namespace in ("", entry.namespace)
-    ]
+
+    def is_asked(cycle: RecordedAttempt) -> bool:
+        begins = cycle.begins
+        return begins.name == name and namespace in ("", begins.namespace)
+
+    found: list[AttemptBegins] = []
+    for step in recorded_steps(read_journal(folder)):
+        if isinstance(step, RecordedGroup):
+            cycles = [one for one in step.steps if isinstance(one, RecordedAttempt)]
+            cycles = _resulting(step, [one for one in cycles if is_asked(one)])
+        else:
+            cycles = [step] if isinstance(step, RecordedAttempt) and is_asked(step) else []
+        found += [cycle.begins for cycle in cycles]
     if not found:
         where = f" in namespace {namespace}" if namespace else ""
         raise ObjectError(
@@ -45,6 +81,31 @@ def find_attempts(folder: str | os.PathLike[str], name: str, namespace: str) -> 
             "with -n"
         )
     return found
+
+
+def _resulting(group: RecordedGroup, cycles: list[RecordedAttempt]) -> list[RecordedAttempt]:
+    """Return the cycle of a pod from which its result in a group's attempt comes.
+
+    If the pod has found a node and shares the fate of its group, that is its first cycle: the
+    group's message is about the first placement.
+    """
+    if not cycles:
+        return []
+    uid, node, message = cycles[0].begins.uid, "", ""
+    for step in group.steps:
+        match step:
+            case Reserved(uid=one) if one == uid:
+                node = step.node
+            case GaveBack(uid=one) if one == uid:
+                node = ""
+            case Failed(uid=one) if one == uid:
+                message = step.message
+    records = [(one, one.ends.record) for one in cycles if one.ends is not None]
+    if node:
+        same = [one for one, record in records if record.node == node][-1:]
+    else:
+        same = [one for one, record in records if message and record.message == message][:1]
+    return same or cycles[:1]
 
 
 def choose_attempt(found: list[AttemptBegins], number: int | None) -> AttemptBegins:
@@ -63,18 +124,17 @@ def explain_attempt(
     folder: str | os.PathLike[str],
     chosen: AttemptBegins,
     rules_of: Callable[[SegmentHead], RunRules],
-) -> tuple[Examination, RecordedAttempt, str]:
-    """Examine a recorded attempt; return it with what was recorded, and whose rules were applied.
-
-    `rules_of` gives the rules in the place of the recorded ones.
-    """
+) -> ExplainedAttempt:
+    """Examine a recorded attempt; `rules_of` gives the rules in the place of the recorded ones."""
     explaining = _Explaining(chosen)
+    tree: Sequence[GroupLine] = ()
     replay = Replay(rules_of, before_attempt=explaining.look)
     entries = _up_to(read_journal(folder, since=chosen.time), chosen)
     try:
         for step in recorded_steps(entries):
             replay.take(step)
             if explaining.found is not None:
+                tree = replay.tree if isinstance(step, RecordedGroup) else ()
                 break
     finally:
         replay.close()
@@ -83,7 +143,7 @@ def explain_attempt(
             f"the state before attempt {chosen.attempt} of pod {chosen.namespace}/{chosen.name} at "
             f"{format_time(chosen.time)} cannot be rebuilt: the journal lacks its pod"
         )
-    return explaining.found, explaining.attempt, replay.report.rules
+    return ExplainedAttempt(explaining.found, explaining.attempt, replay.report.rules, tree)
 
 
 def _up_to(entries: Iterable[Entry], chosen: AttemptBegins) -> Iterator[Entry]:

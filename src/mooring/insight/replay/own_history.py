@@ -12,7 +12,7 @@ to its bind is added to what a pod waits: otherwise the comparison would flatter
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 from typing import Any, TypeVar
 
@@ -32,6 +32,7 @@ from mooring.explain.journal.entries import (
     CheckpointWork,
     Entry,
     Fetched,
+    GroupEnds,
     SegmentHead,
     WorkBegins,
 )
@@ -178,7 +179,7 @@ class OwnHistory:
                 await self._end_run()
                 rules = self._rules_of(entry)
                 report.rules = rules.text
-                self._run = _Run(rules, report, entry.time, since)
+                self._run = _Run(rules, report, entry, since)
             elif isinstance(entry, AttemptBegins):
                 begun[entry.uid] = entry.time
             elif isinstance(entry, Bound) and entry.uid in begun:
@@ -202,8 +203,9 @@ class _Run:
     """The simulation of one run of a scheduler."""
 
     def __init__(
-        self, rules: ReplayRules, report: OwnHistoryReport, time: float, since: float | None
+        self, rules: ReplayRules, report: OwnHistoryReport, head: SegmentHead, since: float | None
     ) -> None:
+        time = head.time
         self._report = report
         self._since = since
         #: Whether pods that arrive are scheduled by the other rules.
@@ -230,6 +232,7 @@ class _Run:
             random=self._random,
             metrics=make_metrics(rules.gates),
             events_of=lambda profile: events,
+            max_in_unschedulable=head.max_in_unschedulable,
             periodic=self._works,
         )
         self._recorded = Cache(PodInfos(rules.gates))
@@ -271,11 +274,9 @@ class _Run:
                 self._begun = True
                 await self._until(entry.time)
             case AttemptEnds():
-                if self._own and entry.record.victims:
-                    # A pod that is tried again names the victims that are still leaving.
-                    new = self._preempted.union(entry.record.victims)
-                    self._report.recorded.preemptions += len(new) - len(self._preempted)
-                    self._preempted = new
+                self._recorded_preemption(entry.record.victims)
+            case GroupEnds():
+                self._recorded_preemption(entry.victims)
             case Bound():
                 self._recorded_bind(entry.uid, entry.time)
             case _:
@@ -286,6 +287,13 @@ class _Run:
         await self._settle()
         self._report.end = self._clock.now()
         await self.scheduler.stop(0.0)
+
+    def _recorded_preemption(self, victims: Sequence[str]) -> None:
+        if self._own and victims:
+            # A pod or group that is tried again names the victims that are still leaving.
+            new = self._preempted.union(victims)
+            self._report.recorded.preemptions += len(new) - len(self._preempted)
+            self._preempted = new
 
     def _recorded_bind(self, uid: str, time: float) -> None:
         times = self._report.recorded.pods.get(uid)

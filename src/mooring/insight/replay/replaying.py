@@ -24,6 +24,7 @@ from mooring.explain.journal.entries import (
 )
 from mooring.explain.journal.open_attempt import totals_digest
 from mooring.framework.decision import Decision
+from mooring.framework.tried_groups import GroupLine
 from mooring.insight.comparison import Verdict
 from mooring.insight.replay.attempt_comparison import (
     AttemptComparison,
@@ -273,6 +274,13 @@ class Replay:
 
     # Pod groups.
 
+    @property
+    def tree(self) -> Sequence[GroupLine]:
+        """Return what became of the groups of the tree that was repeated last, by the recorded
+        rules; empty if it was no tree."""
+        groups = None if self._recorded is None else self._recorded.groups
+        return () if groups is None else groups.tree
+
     def _take_group(self, group: RecordedGroup) -> None:
         """Repeat the attempt for a group; under other rules its pods are compared by outcome."""
         for one in self._engines:
@@ -282,6 +290,10 @@ class Replay:
             if not self._counts(group.time):
                 continue
             for attempt, decision in repeated:
+                if attempt is None:
+                    if one is self._recorded and decision is not None:
+                        self._check_extra(group, decision)
+                    continue
                 if attempt.ends is None:
                     continue
                 if one is self._recorded:
@@ -300,6 +312,15 @@ class Replay:
                             reason=decision.message,
                         )
                     )
+
+    def _check_extra(self, group: RecordedGroup, decision: Decision) -> None:
+        """Report a cycle of a group's attempt that was not recorded, although its end was."""
+        if group.ends is None:
+            return
+        key, uid = decision.pod.key, decision.pod.metadata.uid
+        cycles = (step.begins for step in group.steps if isinstance(step, RecordedAttempt))
+        number = next((begins.attempt for begins in cycles if begins.uid == uid), 0)
+        self.report.add_deviation(Deviation(key, number, group.time, "order", "nothing", key))
 
     def _check_member(
         self,
