@@ -175,7 +175,7 @@ def totals_digest(totals: Ints) -> int:
 
     A total is a few hundreds, so that two that differ have different ones.
     """
-    low = totals.astype(_LOW)
+    low = totals.astype(_LOW).data
     checksum = 0
     for begin in range(0, len(low), _CHUNK):
         checksum = zlib.crc32(low[begin : begin + _CHUNK], checksum)

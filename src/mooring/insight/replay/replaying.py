@@ -210,7 +210,8 @@ class Replay:
             self.report.contradictions += 1
         if not self._counts(attempt.time):
             return
-        self._compare_again(attempt, *decisions)
+        if attempt.compared is not None:
+            self._compare_again(attempt, attempt.compared, *decisions)
         if ends is None:
             self.report.undecided += 1
             return
@@ -223,12 +224,13 @@ class Replay:
             self.report.add(self._compare(attempt, ends, decision, self._other.engine))
 
     def _compare_again(
-        self, attempt: RecordedAttempt, before: Decision | None, decision: Decision | None
+        self,
+        attempt: RecordedAttempt,
+        recorded: Compared,
+        before: Decision | None,
+        decision: Decision | None,
     ) -> None:
-        """Compare with the other scheduler again if a shadow wrote the journal."""
-        recorded = attempt.compared
-        if recorded is None:
-            return
+        """Compare with the other scheduler again, as the shadow did that wrote the journal."""
         found = self.report.shadow_comparisons()
         verdict = Verdict(recorded.verdict)
         found.recorded.count(verdict, recorded.lost)
