@@ -67,6 +67,12 @@ class Reuse:
     def __init__(self, profile: Profile) -> None:
         self.signer = PodSigner(profile)
         self._profile = profile
+        # The API server adds labels to each pod that it binds. The built-in plugins whose answers
+        # are cached do not read labels of pods.
+        names = {step.name for step in profile.filter} | {step.name for step in profile.score}
+        self._reads_labels = not all(
+            type(profile.plugins[name]).__module__.startswith(_BUILT_IN) for name in names
+        )
         #: In the order of use, the most recent last.
         self._remembered: dict[Hashable, Remembered] = {}
 
@@ -86,7 +92,7 @@ class Reuse:
         found = self._remembered.pop(signature.key, None)
         is_new = found is None
         if found is None:
-            found = Remembered(self._profile)
+            found = Remembered(self._profile, self._reads_labels)
             if len(self._remembered) >= _SIGNATURES:
                 del self._remembered[next(iter(self._remembered))]
                 recorder.dropped(POD_INCOMPATIBLE)
@@ -131,14 +137,10 @@ class Remembered:
     #: Weighted totals of the scores in `_known`.
     _totals: Ints
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, reads_labels: bool) -> None:
+        """Make a cache without answers; `reads_labels` if a plugin may read labels of pods."""
         self._profile = profile
-        # The API server adds labels to each pod that it binds. The built-in plugins whose answers
-        # are cached do not read labels of pods.
-        names = {step.name for step in profile.filter} | {step.name for step in profile.score}
-        self._reads_labels = not all(
-            type(profile.plugins[name]).__module__.startswith(_BUILT_IN) for name in names
-        )
+        self._reads_labels = reads_labels
         self._node_generation: int | None = None
         #: Rows that have been scored; None for all.
         self._scored: Rows | None = None

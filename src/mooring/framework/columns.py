@@ -171,7 +171,8 @@ class Columns:
         self.node_generation = 0
         self._derived: dict[Hashable, Any] = {}
         self._derived_generation = 0
-        #: Rows in the order in which they changed, the first at generation `_touched_from` + 1.
+        #: Rows in the order in which they changed, the first at generation `_touched_from` + 1; of
+        #: a row in which only labels of pods changed, the complement (~row), which is negative.
         self._touched: list[int] = []
         self._touched_from = 0
         self._followed: dict[Hashable, tuple[npt.NDArray[Any], int]] = {}
@@ -195,8 +196,6 @@ class Columns:
         }
         self._pod_count = self._zeros()
         self._changed_at = self._zeros()
-        #: The generations, among those of the touched rows, at which only labels of pods changed.
-        self._relabelled: set[int] = set()
         self._unschedulable = np.zeros(self._capacity, dtype=np.bool_)
         self.taints: ValueColumn[tuple[Taint, ...]] = ValueColumn(self._capacity)
         self.declared_features: ValueColumn[frozenset[str]] = ValueColumn(self._capacity)
@@ -319,7 +318,7 @@ class Columns:
             column, generation = found
             if generation == self.generation:
                 return column
-            rows = np.array(self._touched[generation - self._touched_from :], dtype=np.intp)
+            rows = np.array(self.touched_since(generation), dtype=np.intp)
             column[rows] = work_out(rows)
         self._followed[key] = (column, self.generation)
         return column
@@ -331,15 +330,14 @@ class Columns:
         """
         if generation < self._touched_from:
             return None
-        return self._touched[generation - self._touched_from :]
+        touched = self._touched[generation - self._touched_from :]
+        return [row if row >= 0 else ~row for row in touched]
 
     def recounted_since(self, generation: int) -> list[int] | None:
         """Return what `touched_since` does, without changes of the labels of pods alone."""
-        touched = self.touched_since(generation)
-        labels = self._relabelled
-        if not touched or not labels:
-            return touched
-        return [row for at, row in enumerate(touched, generation + 1) if at not in labels]
+        if generation < self._touched_from:
+            return None
+        return [row for row in self._touched[generation - self._touched_from :] if row >= 0]
 
     @property
     def lasting_names(self) -> tuple[str, ...]:
@@ -352,10 +350,11 @@ class Columns:
     def kinds(self) -> KindIndex:
         """Return the index of nodes with equal amounts."""
         if self._kinds_at != self.generation:
-            if self._kinds_at < self._touched_from or len(self._kinds.codes) != self.size:
+            recounted = self.recounted_since(self._kinds_at)
+            if recounted is None or len(self._kinds.codes) != self.size:
                 self._kinds.rebuild(self.infos)
             else:
-                self._kinds.update(self.infos, self._touched[self._kinds_at - self._touched_from :])
+                self._kinds.update(self.infos, recounted)
             self._kinds_at = self.generation
         return self._kinds
 
@@ -515,21 +514,22 @@ class Columns:
 
     def touch(self, row: int) -> None:
         """Record that something in a row has changed."""
-        self.generation += 1
-        self._changed_at[row] = self.generation
-        self._touched.append(row)
-        if len(self._touched) > self._capacity:
-            self._forget_touched()
+        self._note_change(row, row)
 
     def relabel(self, row: int) -> None:
         """Record that a pod in a row has other labels, and nothing else has changed."""
-        self.touch(row)
-        self._relabelled.add(self.generation)
+        self._note_change(row, ~row)
+
+    def _note_change(self, row: int, touched: int) -> None:
+        self.generation += 1
+        self._changed_at[row] = self.generation
+        self._touched.append(touched)
+        if len(self._touched) > self._capacity:
+            self._forget_touched()
 
     def _forget_touched(self) -> None:
         """Clear the record of touched rows, and all arrays that depend on it."""
         self._touched.clear()
-        self._relabelled.clear()
         self._touched_from = self.generation
         self._followed.clear()
 

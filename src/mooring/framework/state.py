@@ -70,8 +70,10 @@ class CycleState:
 
     def end_cycle(self) -> None:
         """Drop the `cycle_only` values, once the pod has been placed."""
-        for key in [key for key, value in self._data.items() if _is_cycle_only(value)]:
-            del self._data[key]
+        data = self._data
+        dropped = [key for key in data if getattr(type(data[key]), "cycle_only", False) is True]
+        for key in dropped:
+            del data[key]
 
     def clone(self) -> CycleState:
         """Return a copy; values that have `clone()` are cloned, others are shared."""
@@ -85,7 +87,3 @@ class CycleState:
         other.examines = self.examines
         other.pod_group_state = self.pod_group_state
         return other
-
-
-def _is_cycle_only(value: Any) -> bool:
-    return getattr(type(value), "cycle_only", False) is True

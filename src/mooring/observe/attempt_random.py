@@ -59,6 +59,8 @@ class AttemptRandom(random_module.Random):
 
     def getrandbits(self, k: int, /) -> int:
         """Return an integer of `k` random bits."""
+        if 0 < k <= _BITS:
+            return self._next() >> (_BITS - k)
         if k < 0:
             raise ValueError("number of bits must be non-negative")
         drawn = 0

@@ -34,9 +34,10 @@ from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.scheduler.schedule_one import SchedulingAttempt
 from mooring.typing import Ints
 
-#: Of more bytes, `zlib.crc32` releases the interpreter's lock. A thread that has released it waits
-#: for up to 5 ms to get it back, once for each attempt.
-_CHUNK = 5 * 1024
+_LOW = np.dtype("<i2")
+#: The totals of one call of `zlib.crc32`: of more than 5 KiB it releases the interpreter's lock. A
+#: thread that has released it waits for up to 5 ms to get it back, once for each attempt.
+_CHUNK = 5 * 1024 // _LOW.itemsize
 
 
 class Scored(msgspec.Struct, frozen=True):
@@ -174,8 +175,8 @@ def totals_digest(totals: Ints) -> int:
 
     A total is a few hundreds, so that two that differ have different ones.
     """
-    data = totals.astype("<i2").tobytes()
+    low = totals.astype(_LOW).data
     checksum = 0
-    for begin in range(0, len(data), _CHUNK):
-        checksum = zlib.crc32(data[begin : begin + _CHUNK], checksum)
+    for begin in range(0, len(low), _CHUNK):
+        checksum = zlib.crc32(low[begin : begin + _CHUNK], checksum)
     return checksum

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +64,11 @@ def read_journal(
     With `until`, later entries are left out. Both are in seconds since the epoch. An incomplete
     block at the end of a run is left out with a warning.
     """
-    for entry in _all_entries(_chosen(Path(folder), since)):
-        if until is not None and entry.time > until:
-            return
-        yield entry
+    entries = _all_entries(_chosen(Path(folder), since))
+    if until is None:
+        yield from entries
+    else:
+        yield from itertools.takewhile(lambda entry: entry.time <= until, entries)
 
 
 def find_entries(
@@ -144,19 +145,34 @@ class _Segment:
     def entries(self, is_wanted: Callable[[bytes], bool] | None = None) -> Iterator[Entry]:
         """Yield the entries in the order of the file, or those whose line is wanted."""
         bodies: dict[str, str] = {}
-        for line in _lines(self):
-            if is_wanted is not None and not is_wanted(line):
-                continue
-            try:
-                entry: Entry = _ENTRY.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise JournalError(
-                    f"{self.file.path} holds an entry that this version of Mooring does not know "
-                    f"({error}): read it with Mooring {self.head.mooring}, which wrote it"
-                ) from error
-            if isinstance(entry, Fetched) and entry.status:
-                entry = self._whole(entry, bodies)
-            yield entry
+        for block in _blocks(self):
+            for entry in self._block_entries(block, is_wanted):
+                if type(entry) is Fetched and entry.status:
+                    yield self._whole(entry, bodies)
+                else:
+                    yield entry
+
+    def _block_entries(
+        self, block: bytes, is_wanted: Callable[[bytes], bool] | None
+    ) -> Iterable[Entry]:
+        if is_wanted is not None:
+            return map(self._entry, filter(is_wanted, block.splitlines()))
+        try:
+            found: list[Entry] = _ENTRY.decode_lines(block)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            # The entries before the one that cannot be decoded are returned.
+            return map(self._entry, block.splitlines())
+        return found
+
+    def _entry(self, line: bytes) -> Entry:
+        try:
+            entry: Entry = _ENTRY.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise JournalError(
+                f"{self.file.path} holds an entry that this version of Mooring does not know "
+                f"({error}): read it with Mooring {self.head.mooring}, which wrote it"
+            ) from error
+        return entry
 
     def _whole(self, entry: Fetched, bodies: dict[str, str]) -> Fetched:
         """Return an answer with its body, which may be that of the last one (`bodies`)."""
@@ -175,13 +191,13 @@ class _Segment:
         return any(isinstance(entry, CheckpointEnds) for entry in self.entries())
 
 
-def _lines(segment: _Segment) -> Iterator[bytes]:
+def _blocks(segment: _Segment) -> Iterator[bytes]:
+    """Yield the lines of each frame."""
     path = segment.file.path
     segment.torn_at = None
     try:
         with path.open("rb") as file:
-            for lines in read_frames(file, str(path)):
-                yield from lines.splitlines()
+            yield from read_frames(file, str(path))
     except TornFrameError as torn:
         segment.torn_at = torn.offset
     except FileNotFoundError as error:

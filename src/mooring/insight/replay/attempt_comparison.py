@@ -140,6 +140,20 @@ class Deviation(msgspec.Struct, frozen=True):
     plugin: str = ""
 
 
+#: What `find_deviation` compares, in this order.
+_COMPARED = (
+    "node",
+    "outcome",
+    "message",
+    "refusing plugins",
+    "nominated node",
+    "victims",
+    "evaluated nodes",
+    "feasible nodes",
+    "totals",
+)
+
+
 def find_deviation(
     ends: AttemptEnds, decision: Decision, totals: int
 ) -> tuple[str, str, str] | None:
@@ -150,22 +164,36 @@ def find_deviation(
     record, result = ends.record, decision.post_filter
     nominated = "" if result is None else result.nominated_node or ""
     victims = () if result is None else tuple(pod.key for pod in result.victims)
-    plugins = tuple(sorted(decision.unschedulable_plugins | decision.pending_plugins))
-    feasible = 0 if decision.feasible is None else len(decision.feasible)
-    for what, recorded, found in (
-        ("node", record.node, decision.node_name),
-        ("outcome", record.outcome, decision.outcome.value),
-        ("message", record.message, decision.message),
-        ("refusing plugins", record.refusing_plugins, plugins),
-        ("nominated node", record.nominated_node, nominated),
-        ("victims", record.victims, victims),
-        ("evaluated nodes", record.evaluated, decision.evaluated_nodes),
-        ("feasible nodes", record.feasible, feasible),
-        ("totals", ends.totals, totals),
-    ):
-        if recorded != found:
-            return what, _text(recorded), _text(found)
-    return None
+    refusing = decision.unschedulable_plugins | decision.pending_plugins
+    recorded = (
+        record.node,
+        record.outcome,
+        record.message,
+        record.refusing_plugins,
+        record.nominated_node,
+        record.victims,
+        record.evaluated,
+        record.feasible,
+        ends.totals,
+    )
+    found = (
+        decision.node_name,
+        decision.outcome.value,
+        decision.message,
+        tuple(sorted(refusing)) if refusing else (),
+        nominated,
+        victims,
+        decision.evaluated_nodes,
+        0 if decision.feasible is None else len(decision.feasible),
+        totals,
+    )
+    if recorded == found:
+        return None
+    return next(
+        (what, _text(then), _text(now))
+        for what, then, now in zip(_COMPARED, recorded, found, strict=True)
+        if then != now
+    )
 
 
 def _text(value: object) -> str:

@@ -32,6 +32,7 @@ from mooring.binding.binding_points import (
 )
 from mooring.cache.cache import CacheError
 from mooring.cycle.profile import Profile, Step
+from mooring.cycle.timing import SilentTimer
 from mooring.explain.journal.entries import (
     AttemptBegins,
     Change,
@@ -68,7 +69,7 @@ log = logging.getLogger(__name__)
 
 NO_PROFILE = 'no profile serves schedulerName "{}"; profiles: {}'
 #: The index of pods by uid.
-UID = "replay/uid"
+_UID = "replay/uid"
 
 _OWN = "mooring."
 
@@ -110,9 +111,10 @@ class ReplayEngine:
             periodic=self.works,
         )
         self.pods = self.informers.store(Pod)
-        self.pods.add_index(UID, lambda pod: (pod.metadata.uid,))
         scheduler = self.scheduler
         for profile in scheduler.profiles.values():
+            # Nobody reads the metrics of a replay.
+            profile.recorder = SilentTimer(metrics, profile.name)
             profile.pre_bind = _own_steps(profile, profile.pre_bind)
             profile.post_bind = _own_steps(profile, profile.post_bind)
         self.attempts = SchedulingAttempts(
@@ -169,6 +171,13 @@ class ReplayEngine:
         """Return a pod; None if it does not exist, or if another one has its name."""
         pod: Pod | None = self.pods.get(name, namespace)
         return pod if pod is not None and pod.metadata.uid == uid else None
+
+    def pods_of(self, uid: str) -> Iterable[Pod]:
+        """Return the pod with a uid, if there is one."""
+        # Few journals need this index, and it would slow down every change of a pod.
+        self.pods.add_index(_UID, lambda pod: (pod.metadata.uid,))
+        found: Iterable[Pod] = self.pods.by_index(_UID, uid)
+        return found
 
     # Attempts.
 
@@ -265,7 +274,7 @@ class ReplayEngine:
         attempt = self._current.get(uid)
         cache = self.scheduler.cache
         if attempt is None:
-            for pod in self.pods.by_index(UID, uid):
+            for pod in self.pods_of(uid):
                 if cache.pod(uid) is None:
                     cache.assume_pod(pod, node_name)
                     self.scheduler.nominator.delete(uid)
@@ -287,7 +296,8 @@ class ReplayEngine:
             return
         self._passed_permit.add(uid)
         assumed = attempt.assumed
-        run_permit(attempt.profile, attempt.state, assumed.pod, assumed.node_name)
+        if attempt.profile.permit:
+            run_permit(attempt.profile, attempt.state, assumed.pod, assumed.node_name)
         attempt.state.end_cycle()
         if waits:
             wait = assumed.wait = PermitWait(assumed.pod, waits, time)
@@ -354,7 +364,7 @@ class ReplayEngine:
         if not node_name:
             nominator.delete(uid)
             return
-        for pod in self.pods.by_index(UID, uid):
+        for pod in self.pods_of(uid):
             nominator.add(pod, node_name)
 
     def forgot(self, uid: str) -> None:
@@ -388,7 +398,7 @@ class ReplayEngine:
         if attempt is not None:
             info = attempt.info
         else:
-            pod = next(iter(self.pods.by_index(UID, entry.uid)), None)
+            pod = next(iter(self.pods_of(entry.uid)), None)
             if pod is None:
                 return
             info = QueuedPodInfo(pod, entry.time, 0)

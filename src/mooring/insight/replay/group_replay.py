@@ -18,7 +18,7 @@ from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.pod_groups import PodGroups
 from mooring.framework.tried_groups import GroupLine
 from mooring.insight.replay.discarding_writers import DiscardedGroupStatuses
-from mooring.insight.replay.engine import UID, ReplayEngine
+from mooring.insight.replay.engine import ReplayEngine
 from mooring.insight.replay.recorded_steps import RecordedAttempt, RecordedGroup
 from mooring.offline.driving import drive
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
@@ -93,7 +93,7 @@ class GroupReplay(SilentTap):
         members = [
             QueuedPodInfo(pod, float(place), place)
             for place, uid in enumerate(begins.members)
-            for pod in self._engine.pods.by_index(UID, uid)
+            for pod in self._engine.pods_of(uid)
         ]
         if found is None or not members:
             return None

@@ -90,9 +90,8 @@ class RecordedInformers:
     def apply(self, change: Change, obj: KubeObject) -> bool:
         """Apply a change to the stores; False if it contradicts what they hold."""
         store = self.named(change.kind)
-        known = store.get(change.name, change.namespace) is not None
         if change.deleted:
-            store.delete(change.name, change.namespace, last=obj)
-            return known
+            return store.delete(change.name, change.namespace, last=obj) is not None
+        before = len(store)
         store.add(obj)
-        return known == change.known
+        return (len(store) == before) == change.known

@@ -84,16 +84,39 @@ RecordedStep = (
 )
 
 
+_GROUP_LIMITS = frozenset({GroupBegins, GroupEnds})
+#: The entries that are a step each, unless an attempt has begun and not ended.
+_ALONE = frozenset(
+    {
+        SegmentHead,
+        Change,
+        Fetched,
+        WorkBegins,
+        GroupBegins,
+        GroupEnds,
+        Reserved,
+        Permitted,
+        GaveBack,
+        Nominated,
+        Forgot,
+        Bound,
+        Failed,
+    }
+)
+
+
 def recorded_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep]:
     """Yield the steps of a journal in order."""
     group: GroupBegins | None = None
     members: list[RecordedAttempt | Reserved | Permitted | GaveBack | Failed] = []
     for step in _single_steps(entries):
-        if isinstance(step, GroupBegins):
+        if group is None and type(step) not in _GROUP_LIMITS:
+            # By far the most steps.
+            yield step  # type: ignore[misc]
+        elif isinstance(step, GroupBegins):
             group, members = step, []
         elif group is None:
-            if not isinstance(step, GroupEnds):
-                yield step
+            continue
         elif isinstance(step, GroupEnds):
             yield RecordedGroup(group, members, step)
             group = None
@@ -119,13 +142,13 @@ def _single_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep | GroupBegi
     #: The decision of a shadow, until its comparison follows.
     ends: AttemptEnds | None = None
     for entry in entries:
+        if begins is None and type(entry) in _ALONE:
+            # By far the most entries.
+            yield entry  # type: ignore[misc]
+            continue
         if ends is not None and begins is not None and not isinstance(entry, Compared):
             yield RecordedAttempt(begins, answers, ends)
             begins = ends = None
-        if begins is None and isinstance(entry, Change):
-            # By far the most entries.
-            yield entry
-            continue
         match entry:
             case AttemptBegins():
                 if begins is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -83,6 +84,24 @@ class Replay:
         self._recorded: _Engine | None = None
         self._other: _Engine | None = None
         self._engines: Sequence[_Engine] = ()
+        #: What takes a step, by its type.
+        self._takers: Mapping[type[Any], Callable[[Any], None]] = {
+            Change: self._take_change,
+            RecordedAttempt: self._take_attempt,
+            Reserved: self._take_reserved,
+            Permitted: self._take_permitted,
+            Bound: self._take_bound,
+            Failed: self._take_failed,
+            GaveBack: self._take_gave_back,
+            Fetched: self._take_fetched,
+            WorkBegins: self._take_work,
+            Nominated: self._take_nominated,
+            Forgot: self._take_forgot,
+            RecordedGroup: self._take_group,
+            RecordedCheckpoint: self._take_checkpoint,
+            SegmentHead: self._begin_run,
+            Compared: self._take_compared,
+        }
 
     def run(self, entries: Iterable[Entry]) -> ReplayReport:
         """Replay entries; return what was found."""
@@ -95,48 +114,51 @@ class Replay:
 
     def take(self, step: RecordedStep) -> None:
         """Replay one step of the journal."""
-        match step:
-            case Change():
-                self._take_change(step)
-            case RecordedAttempt():
-                self._take_attempt(step)
-            case Reserved():
-                for one in self._engines:
-                    one.engine.reserve(step.time, step.uid, step.node)
-            case Permitted():
-                for one in self._engines:
-                    one.engine.permit(step.time, step.uid, step.waits)
-            case GaveBack():
-                for one in self._engines:
-                    one.engine.give_back(step)
-            case Fetched():
-                for one in self._engines:
-                    one.engine.fetched(step)
-            case WorkBegins():
-                for one in self._engines:
-                    one.engine.work_begins(step.time, step.work)
-            case Nominated():
-                for one in self._engines:
-                    one.engine.nominate(step.uid, step.node)
-            case Forgot():
-                for one in self._engines:
-                    one.engine.forgot(step.uid)
-            case Bound():
-                for one in self._engines:
-                    one.engine.bound(step.time, step.uid)
-            case Failed():
-                for one in self._engines:
-                    one.engine.failed(step)
-            case RecordedGroup():
-                self._take_group(step)
-            case RecordedCheckpoint():
-                for one in self._engines:
-                    step.restore(one.engine)
-            case SegmentHead():
-                self._begin_run(step)
-            case Compared():
-                # Its decision is missing.
-                self.report.contradictions += 1
+        self._takers[type(step)](step)
+
+    def _take_reserved(self, entry: Reserved) -> None:
+        for one in self._engines:
+            one.engine.reserve(entry.time, entry.uid, entry.node)
+
+    def _take_permitted(self, entry: Permitted) -> None:
+        for one in self._engines:
+            one.engine.permit(entry.time, entry.uid, entry.waits)
+
+    def _take_gave_back(self, entry: GaveBack) -> None:
+        for one in self._engines:
+            one.engine.give_back(entry)
+
+    def _take_fetched(self, entry: Fetched) -> None:
+        for one in self._engines:
+            one.engine.fetched(entry)
+
+    def _take_work(self, entry: WorkBegins) -> None:
+        for one in self._engines:
+            one.engine.work_begins(entry.time, entry.work)
+
+    def _take_nominated(self, entry: Nominated) -> None:
+        for one in self._engines:
+            one.engine.nominate(entry.uid, entry.node)
+
+    def _take_forgot(self, entry: Forgot) -> None:
+        for one in self._engines:
+            one.engine.forgot(entry.uid)
+
+    def _take_bound(self, entry: Bound) -> None:
+        for one in self._engines:
+            one.engine.bound(entry.time, entry.uid)
+
+    def _take_failed(self, entry: Failed) -> None:
+        for one in self._engines:
+            one.engine.failed(entry)
+
+    def _take_checkpoint(self, checkpoint: RecordedCheckpoint) -> None:
+        for one in self._engines:
+            checkpoint.restore(one.engine)
+
+    def _take_compared(self, entry: Compared) -> None:
+        # Its decision is missing.
+        self.report.contradictions += 1
 
     def _begin_run(self, head: SegmentHead) -> None:
         self.close()
@@ -189,7 +211,8 @@ class Replay:
             self.report.contradictions += 1
         if not self._counts(attempt.time):
             return
-        self._compare_again(attempt, *decisions)
+        if attempt.compared is not None:
+            self._compare_again(attempt, attempt.compared, *decisions)
         if ends is None:
             self.report.undecided += 1
             return
@@ -202,12 +225,13 @@ class Replay:
             self.report.add(self._compare(attempt, ends, decision, self._other.engine))
 
     def _compare_again(
-        self, attempt: RecordedAttempt, before: Decision | None, decision: Decision | None
+        self,
+        attempt: RecordedAttempt,
+        recorded: Compared,
+        before: Decision | None,
+        decision: Decision | None,
     ) -> None:
-        """Compare with the other scheduler again if a shadow wrote the journal."""
-        recorded = attempt.compared
-        if recorded is None:
-            return
+        """Compare with the other scheduler again, as the shadow did that wrote the journal."""
         found = self.report.shadow_comparisons()
         verdict = Verdict(recorded.verdict)
         found.recorded.count(verdict, recorded.lost)
