@@ -52,7 +52,6 @@ from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.typing import Ints
 
-_BUILT_IN = "mooring.plugins."
 #: How many signatures are cached per profile.
 _SIGNATURES = 16
 #: Up to this many changed rows are evaluated one by one: arrays would be slower for so few.
@@ -67,12 +66,10 @@ class Reuse:
     def __init__(self, profile: Profile) -> None:
         self.signer = PodSigner(profile)
         self._profile = profile
-        # The API server adds labels to each pod that it binds. The built-in plugins whose answers
-        # are cached do not read labels of pods.
+        # The API server adds labels to each pod that it binds on a node with a zone.
         names = {step.name for step in profile.filter} | {step.name for step in profile.score}
-        self._reads_labels = not all(
-            type(profile.plugins[name]).__module__.startswith(_BUILT_IN) for name in names
-        )
+        plugins = [profile.plugins[name] for name in names]
+        self._reads_labels = any(one.reads_pods and one.reads_pod_labels for one in plugins)
         #: In the order of use, the most recent last.
         self._remembered: dict[Hashable, Remembered] = {}
 

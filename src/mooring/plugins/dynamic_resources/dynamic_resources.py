@@ -93,7 +93,8 @@ class DynamicResources(Plugin):
 
     name = STATE
     Args = DynamicResourcesArgs
-    # It reads claims and slices; what pods on the node hold is in the claims.
+    # Pods with claims are not signed, so their answers are never reused. For other pods it says
+    # the same of every node, whatever runs there.
     reads_pods = False
     filters_slowly = True
 
