@@ -21,6 +21,7 @@ from mooring.cycle.post_filter import run_post_filter
 from mooring.cycle.pre_filter import run_pre_filter
 from mooring.cycle.profile_handle import ProfileHandle
 from mooring.cycle.scoring import rank
+from mooring.cycle.timing import SilentTimer
 from mooring.framework.decision import NodeStatuses
 from mooring.framework.plugin import Nominate
 from mooring.framework.state import CycleState
@@ -85,6 +86,17 @@ async def test_every_point_of_a_pod_that_is_bound_is_recorded() -> None:
         ("Bind", "Success"): 1,
         ("PostBind", "Success"): 1,
     }
+
+
+def test_a_silent_timer_records_nothing() -> None:
+    score = plugin("S", score_nodes=lambda state, pod, nodes: np.zeros(len(nodes), np.int64))
+    scheduler = make_scheduler([score], make_nodes(*NODES))
+    metrics, profile = metrics_of(scheduler), scheduler.profiles[PROFILE]
+    profile.recorder = SilentTimer(metrics, PROFILE)
+    run(scheduler)
+    run(scheduler)
+    assert points(metrics) == {}
+    assert sum(series.value for series in metrics.batch_attempts.values()) == 0
 
 
 def test_a_point_carries_the_status_it_came_to() -> None:

@@ -185,6 +185,16 @@ def test_a_newer_format_is_an_error(tmp_path: Path) -> None:
         read(tmp_path)
 
 
+def test_the_entries_before_an_unknown_one_of_the_same_frame_are_read(tmp_path: Path) -> None:
+    path = write(tmp_path, 1, [simple_head(), BEGINS, ENDS])
+    lines = msgspec.json.encode(bound(1.0)) + b'\n["news",1.0]\n'
+    path.write_bytes(path.read_bytes() + make_frame(lines))
+    entries = read_journal(tmp_path)
+    assert [next(entries) for _ in range(4)][-1] == bound(1.0)
+    with pytest.raises(JournalError, match="does not know"):
+        next(entries)
+
+
 def test_an_unknown_entry_names_the_version_that_wrote_it(tmp_path: Path) -> None:
     path = write(tmp_path, 1, [simple_head(), BEGINS, ENDS])
     path.write_bytes(path.read_bytes() + make_frame(b'["news",1.0]\n'))

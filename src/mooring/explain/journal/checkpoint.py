@@ -6,8 +6,8 @@ The thread that writes it encodes them later, slice by slice.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 
 import msgspec
 
@@ -26,6 +26,8 @@ from mooring.scheduler.running_scheduler import RunningScheduler
 #: For how many seconds it is remembered when a pod was seen with its node. Plugins that score by
 #: measured load need that for up to 360 s: measurements may be 300 s old, and lack the last 60 s.
 RECENT = 600.0
+#: Seconds after which the times of other pods are dropped.
+_FORGET_EVERY = 10.0
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -78,14 +80,17 @@ class RecentPlacements:
     def __init__(self, begin: float) -> None:
         """Begin to take note; the pods that there are count as seen now."""
         self._begin = begin
-        #: By uid, the oldest first.
-        self._seen: OrderedDict[str, float] = OrderedDict()
+        #: By uid, the oldest first; and when the old ones are forgotten next.
+        self._seen: dict[str, float] = {}
+        self._forgets_at = begin + _FORGET_EVERY
 
     def add(self, now: float, uid: str) -> None:
         """Take note of a pod that has a node from now on."""
+        self._seen.pop(uid, None)
         self._seen[uid] = now
-        self._seen.move_to_end(uid)
-        self._forget(now)
+        if now >= self._forgets_at:
+            self._forgets_at = now + _FORGET_EVERY
+            self._forget(now)
 
     def last(self, now: float) -> tuple[Mapping[str, float], float]:
         """Return the times of the last minutes, by uid, and that of all other pods."""
@@ -94,8 +99,8 @@ class RecentPlacements:
 
     def _forget(self, now: float) -> None:
         seen = self._seen
-        while seen and next(iter(seen.values())) < now - RECENT:
-            seen.popitem(last=False)
+        for uid in list(takewhile(lambda uid: seen[uid] < now - RECENT, seen)):
+            del seen[uid]
 
 
 def take_checkpoint(
