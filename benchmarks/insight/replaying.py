@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.insight.figures import Figure
 from benchmarks.measure import schedule_one
 from mooring.api import Node, Pod
-from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.journal_reading import read_journal
 from mooring.insight.replay.replaying import Replay, RunRules
 from mooring.insight.replay.rules import recorded_rules
 from mooring.offline.memory_scheduler import MemoryScheduler

@@ -17,7 +17,7 @@ from mooring.client import transports
 from mooring.client.transport import BeforeSend, Request
 from mooring.errors import LeaseExpiredError
 from mooring.explain.journal.entries import CheckpointBegins, CheckpointEnds, SegmentHead
-from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.journal_reading import read_journal
 from mooring.explain.journal.segment_writer import SegmentWriter
 from mooring.explain.lease_annotations import ExplainAddress
 from mooring.scheduler.running_scheduler import RunningScheduler

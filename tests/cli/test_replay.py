@@ -138,7 +138,7 @@ def test_bad_journals(journal: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_a_journal_of_a_newer_version(
     journal: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mooring.explain.journal.reading.FORMAT", 0)
+    monkeypatch.setattr("mooring.explain.journal.journal_reading.FORMAT", 0)
     assert main(["replay", str(journal)]) == 1
     error = capsys.readouterr().err
     assert "is of a newer version (format 1" in error

@@ -12,7 +12,7 @@ from mooring.cli import shadow as module
 from mooring.cli.main import main
 from mooring.cli.shadow import looking, report_lines
 from mooring.explain.journal.entries import CheckpointEnds, CheckpointObject
-from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.journal_reading import read_journal
 from mooring.insight.comparison import PodComparison, Verdict
 from mooring.insight.shadow import Shadow, ShadowReport
 from tests.apiserver.api_server import PODS, pod

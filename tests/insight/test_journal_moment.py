@@ -21,7 +21,7 @@ from mooring.framework.features import FeatureGates
 from mooring.insight.journal_moment import journal_span, read_moment_of
 from mooring.insight.replay.rules import ReplayRules, recorded_rules
 from mooring.registry import default_registry
-from tests.explain.journal.test_reading import write
+from tests.explain.journal.test_journal_reading import write
 from tests.support.journals import record_two_pods
 
 

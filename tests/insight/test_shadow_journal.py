@@ -22,7 +22,7 @@ from mooring.explain.journal.entries import (
 )
 from mooring.explain.journal.head import make_head
 from mooring.explain.journal.journal import SchedulingJournal
-from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.journal_reading import read_journal
 from mooring.explain.journal.segment_writer import SegmentWriter
 from mooring.explain.journal.segments import list_segments
 from mooring.framework.features import FeatureGates

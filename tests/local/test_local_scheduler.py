@@ -12,7 +12,7 @@ from mooring.errors import ApiError, JournalError, PluginError
 from mooring.explain.journal.entries import Bound, SegmentHead
 from mooring.explain.journal.journal_folder import JournalFolder
 from mooring.explain.journal.journal_questions import JournalAnswer, JournalQuestion
-from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.journal_reading import read_journal
 from mooring.insight.replay.child_replayer import ChildReplayer
 from mooring.local.local_scheduler import WAITING
 from tests.apiserver.api_server import pod

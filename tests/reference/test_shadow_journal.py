@@ -10,7 +10,7 @@ import pytest
 from mooring.client.kubeconfig import load_kubeconfig
 from mooring.config import default_config
 from mooring.explain.journal.journal_folder import JournalFolder
-from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.journal_reading import read_journal
 from mooring.framework.features import FeatureGates
 from mooring.insight.comparison import Verdict
 from mooring.insight.following import following, reading_client

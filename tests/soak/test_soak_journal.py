@@ -25,7 +25,7 @@ from mooring.explain.journal.entries import (
     GroupEnds,
     SegmentHead,
 )
-from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.journal_reading import read_journal
 from mooring.explain.journal.segments import list_segments
 from tests.soak.soak import run_seed
 

@@ -9,7 +9,7 @@ import pytest
 
 from mooring.errors import JournalError
 from mooring.explain.journal.entries import GroupBegins
-from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.journal_reading import read_journal
 from mooring.explain.journal.segments import list_segments
 from mooring.insight.replay.replaying import Replay, RunRules
 from mooring.insight.replay.report import ReplayReport

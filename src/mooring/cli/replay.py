@@ -85,7 +85,7 @@ def _replay(args: argparse.Namespace) -> int:
 
 
 def _run_recorded(args: argparse.Namespace, since: float | None, until: float | None) -> int:
-    from mooring.explain.journal.reading import read_journal
+    from mooring.explain.journal.journal_reading import read_journal
     from mooring.insight.replay.replaying import Replay
     from mooring.insight.replay.report_data import replay_data
     from mooring.insight.replay.report_page import replay_page
@@ -109,7 +109,7 @@ def _status(report: ReplayReport) -> int:
 
 
 def _run_own(args: argparse.Namespace, since: float | None, until: float | None) -> int:
-    from mooring.explain.journal.reading import read_journal
+    from mooring.explain.journal.journal_reading import read_journal
     from mooring.insight.replay.own_history import OwnHistory
     from mooring.insight.replay.report_data import own_history_data
     from mooring.insight.replay.report_page import own_history_page

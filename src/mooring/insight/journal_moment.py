@@ -22,12 +22,12 @@ from mooring.explain.journal.entries import (
     SegmentHead,
     WorkBegins,
 )
-from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.journal_reading import read_journal
 from mooring.framework.decision import Outcome
 from mooring.informers.store import Store
-from mooring.insight.replay.checkpoint import RecordedCheckpoint
 from mooring.insight.replay.engine import ReplayEngine
 from mooring.insight.replay.journal_span import journal_end
+from mooring.insight.replay.recorded_checkpoint import RecordedCheckpoint
 from mooring.insight.replay.recorded_informers import recorded_object
 from mooring.insight.replay.recorded_steps import (
     RecordedAttempt,

@@ -13,7 +13,7 @@ from mooring.config import default_config, load_config
 from mooring.explain.journal.entries import Entry, SegmentHead
 from mooring.explain.journal.head import make_head
 from mooring.explain.journal.journal import SchedulingJournal
-from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.journal_reading import read_journal
 from mooring.explain.journal.segment_writer import SegmentWriter
 from mooring.framework.features import FeatureGates
 from mooring.observe.journal_metrics import JournalMetrics

@@ -8,11 +8,11 @@ import pytest
 
 from mooring.errors import JournalError
 from mooring.explain.journal.entries import Entry, Fetched
-from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.journal_reading import read_journal
 from mooring.explain.journal.work_runs import AnswerEncoder, Fetch, WorkRuns
 from mooring.framework.handle import HttpAnswer
 from tests.explain.journal.journals import read, simple_head
-from tests.explain.journal.test_reading import BEGINS, ENDS, write
+from tests.explain.journal.test_journal_reading import BEGINS, ENDS, write
 
 URL = "GET http://watcher.example/watcher"
 LONG = b"x" * 4096

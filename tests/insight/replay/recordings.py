@@ -9,7 +9,7 @@ from typing import Any
 from mooring import Plugin
 from mooring.api import PersistentVolume, decode_as
 from mooring.explain.journal.entries import Entry
-from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.journal_reading import read_journal
 from mooring.insight.replay.replaying import Replay, RunRules
 from mooring.insight.replay.report import ReplayReport
 from mooring.insight.replay.rules import other_rules, recorded_rules

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mooring.explain.journal.entries import GroupEnds, SegmentHead
-from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.journal_reading import read_journal
 from mooring.insight.replay.own_history import (
     HistorySide,
     OwnHistory,

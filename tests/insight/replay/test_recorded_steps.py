@@ -21,7 +21,7 @@ from mooring.explain.journal.entries import (
     Reserved,
     WorkBegins,
 )
-from mooring.insight.replay.checkpoint import RecordedCheckpoint
+from mooring.insight.replay.recorded_checkpoint import RecordedCheckpoint
 from mooring.insight.replay.recorded_steps import RecordedAttempt, RecordedGroup, recorded_steps
 
 RECORD = AttemptRecord(

@@ -14,7 +14,7 @@ from mooring.contrib.load import LoadSource
 from mooring.errors import NoAnswerError
 from mooring.explain.journal.checkpoint import Checkpoint
 from mooring.explain.journal.entries import AttemptBegins, AttemptEnds, Entry, Fetched, WorkBegins
-from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.journal_reading import read_journal
 from mooring.explain.journal.segments import list_segments
 from mooring.framework.plugin_errors import AbandonedError
 from mooring.insight.replay.attempt_comparison import AttemptVerdict

@@ -20,7 +20,7 @@ from mooring.errors import JournalError, MooringError
 from mooring.explain.data import explanation_data
 from mooring.explain.journal.entries import AttemptBegins, SegmentHead
 from mooring.explain.journal.journal_questions import JournalQuestion
-from mooring.explain.journal.reading import find_entries
+from mooring.explain.journal.journal_reading import find_entries
 from mooring.insight.replay.child_replayer import AnsweringRequest, AnsweringResult
 from mooring.insight.replay.journal_explanation import explain_attempt
 from mooring.insight.replay.replaying import RunRules

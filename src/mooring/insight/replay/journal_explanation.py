@@ -19,7 +19,7 @@ from mooring.explain.journal.entries import (
     Reserved,
     SegmentHead,
 )
-from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.journal_reading import read_journal
 from mooring.framework.decision import Outcome
 from mooring.framework.tried_groups import GroupLine
 from mooring.insight.replay.engine import NO_PROFILE, ReplayEngine

@@ -8,7 +8,7 @@ import os
 from mooring.api.durations import Duration
 from mooring.api.timestamps import parse_time
 from mooring.errors import ConfigError, ObjectError
-from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.journal_reading import read_journal
 
 
 def journal_end(folder: str | os.PathLike[str]) -> float:

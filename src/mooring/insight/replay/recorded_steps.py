@@ -31,7 +31,7 @@ from mooring.explain.journal.entries import (
     SegmentHead,
     WorkBegins,
 )
-from mooring.insight.replay.checkpoint import RecordedCheckpoint
+from mooring.insight.replay.recorded_checkpoint import RecordedCheckpoint
 from mooring.insight.replay.recorded_extender import FILTER
 
 

@@ -36,9 +36,9 @@ from mooring.insight.replay.attempt_comparison import (
     find_deviation,
     verdict_of,
 )
-from mooring.insight.replay.checkpoint import RecordedCheckpoint
 from mooring.insight.replay.engine import ReplayEngine
 from mooring.insight.replay.group_replay import BeforeAttempt, GroupReplay, make_group_replay
+from mooring.insight.replay.recorded_checkpoint import RecordedCheckpoint
 from mooring.insight.replay.recorded_informers import recorded_object
 from mooring.insight.replay.recorded_steps import (
     RecordedAttempt,

@@ -23,7 +23,7 @@ from mooring.explain.journal.entries import (
     SegmentHead,
 )
 from mooring.explain.journal.frames import make_frame
-from mooring.explain.journal.reading import read_journal
+from mooring.explain.journal.journal_reading import read_journal
 from mooring.explain.journal.segments import segment_path
 from tests.explain.journal.journals import read, simple_head
 

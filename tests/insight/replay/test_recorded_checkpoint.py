@@ -11,8 +11,8 @@ from mooring.explain.journal.entries import (
     SegmentHead,
 )
 from mooring.explain.journal.segments import list_segments
-from mooring.insight.replay.checkpoint import RecordedCheckpoint
 from mooring.insight.replay.engine import ReplayEngine
+from mooring.insight.replay.recorded_checkpoint import RecordedCheckpoint
 from mooring.insight.replay.recorded_steps import recorded_steps
 from mooring.insight.replay.rules import recorded_rules
 from tests.explain.journal.journals import read
