@@ -7,6 +7,8 @@ STAMP  := $(VENV)/.up-to-date
 JOBS   ?= 2
 # REPEAT=1 runs the tests that failed once more, alone.
 REPEAT ?=
+# One more test process than cores: the steps of kubectl take minutes, and mostly wait.
+WORKERS := $(shell expr $(JOBS) + 1)
 PYTEST := $(abspath $(BIN))/python $(if $(REPEAT),$(abspath tools)/repeat_failed.py,-m pytest)
 
 # A release of the table in tools/testenv/build.py, such as 1.36.4; its REFERENCE where none is named.
@@ -59,13 +61,13 @@ up: venv ## run a local cluster with a sample plugin, for kubectl to use
 
 test: venv ## run every test; those that need real parts, where Go is present
 	@$(TESTENV) --optional
-	$(PYTEST) -n $(JOBS) $(ARGS)
+	$(PYTEST) -n $(WORKERS) --dist worksteal $(ARGS)
 
 # Takes about twice as long as the tests alone, so it is not part of .ci/run.
 coverage: venv ## run every test and measure the lines and branches that they execute
 	@$(TESTENV) --optional
 	@rm -rf .coverage; status=0; \
-	$(BIN)/coverage run -m pytest -n $(JOBS) $(ARGS) || status=$$?; \
+	$(BIN)/coverage run -m pytest -n $(WORKERS) --dist worksteal $(ARGS) || status=$$?; \
 	$(BIN)/coverage combine --quiet && $(BIN)/python -m tools.coverage_totals && exit $$status
 
 # The test suite runs some; a seed that fails is printed with the command that repeats it.

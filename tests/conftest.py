@@ -57,6 +57,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(OPTION, metavar="PATH", help=help_text)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # These take minutes each, and would be what a run waits for at its end.
+    items.sort(key=lambda item: item.path.name != "test_kubectl_steps.py")
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = [report.longrepr[2] for report in skipped if isinstance(report.longrepr, tuple)]
