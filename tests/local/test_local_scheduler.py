@@ -15,6 +15,7 @@ from mooring.explain.journal.journal_questions import JournalAnswer, JournalQues
 from mooring.explain.journal.journal_reading import read_journal
 from mooring.insight.replay.child_replayer import ChildReplayer
 from mooring.local.local_scheduler import WAITING
+from mooring.registry import load_plugin
 from tests.apiserver.api_server import pod
 from tests.local.clusters import Broken, nodes_of, plan, running
 
@@ -36,6 +37,17 @@ class OnlyNodeTwo(Plugin):
     def filter(self, state: object, pod: object, node: object) -> Status | None:
         """Refuse the others."""
         return None if node.name == "node-2" else Status.unschedulable("not node-2")  # type: ignore[attr-defined]
+
+
+#: A file that another process can load, which has no access to the tests.
+ONLY_NODE_TWO = """\
+from mooring import Plugin, Status
+
+
+class OnlyNodeTwo(Plugin):
+    def filter(self, state, pod, node):
+        return None if node.name == "node-2" else Status.unschedulable("not node-2")
+"""
 
 
 class ByBoat(Plugin):
@@ -219,6 +231,8 @@ async def test_a_journal_goes_on_with_other_plugins(tmp_path: Path) -> None:
 async def test_an_attempt_whose_record_is_gone_is_explained_from_the_journal(
     tmp_path: Path,
 ) -> None:
+    file = tmp_path / "only_node_two.py"
+    file.write_text(ONLY_NODE_TWO)
     async with running(
         tmp_path,
         nodes=3,
@@ -232,7 +246,7 @@ async def test_an_attempt_whose_record_is_gone_is_explained_from_the_journal(
         explainer = cluster.cluster.explainer
         assert explainer is not None
         await explainer.wait_for_records(0)
-        await cluster.cluster.replace_scheduler(plan(plugins=[OnlyNodeTwo]))
+        await cluster.cluster.replace_scheduler(plan(plugins=[load_plugin(f"{file}:OnlyNodeTwo")]))
         await cluster.until(PODS, lambda pods: nodes_of(pods) == {"a": "node-2"})
         last = await cluster.get(path)
         assert (last["fromJournal"], last["askedNow"], last["record"]["attempt"]) == (

@@ -1,7 +1,7 @@
 """The process that replays one attempt of a journal for a scheduler that runs.
 
 A replay takes time and memory that the scheduling loop needs, so it has a process of its own, with
-the lowest priority and limits, which is the first to be ended if memory is short. The question
+a low priority and limits, which is the first to be ended if memory is short. The question
 comes on standard input and the answer goes to standard output, as JSON.
 """
 
@@ -31,7 +31,9 @@ MAX_BYTES = 4 * 2**30
 #: The seconds of processor time that it may use.
 MAX_CPU_SECONDS = 60
 
-_LOWEST_PRIORITY = 19
+#: What `nice` gives if it is told nothing: a tenth of a processor that others want whole. With less,
+#: a busy machine would never answer.
+_LOW_PRIORITY = 10
 _FIRST_TO_END = "1000"
 #: Segments may be removed while they are read.
 _TRIES = 3
@@ -96,7 +98,7 @@ def _answer_stably(folder: Path, question: JournalQuestion) -> AnsweringResult:
 
 def limit_process() -> None:
     """Give way to all other processes, and limit what this one may use."""
-    os.nice(_LOWEST_PRIORITY)
+    os.nice(_LOW_PRIORITY)
     resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_SECONDS, MAX_CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_DATA, (MAX_BYTES, MAX_BYTES))
     # Only on Linux.
