@@ -69,7 +69,7 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
     counts_leaving_victims: bool
     #: Whether a capacity that is rounded up to a step is written in the step's format.
     rounds_in_format_of_step: bool
-    #: Whether devices are allocated as in 1.36. `AllocatorFeatures.older` says what differs.
+    #: Whether devices are allocated as in 1.36. `AllocatorFeatures.older_allocator` says what differs.
     older_allocator: bool
     #: Whether devices take resources of their node by `nodeAllocatableResourceMappings`. A claim
     #: that takes some must then be used by a container, and by one pod of a node only.

@@ -49,7 +49,7 @@ def _allocator(scenario: dict[str, Any], features: AllocatorFeatures) -> Allocat
             _store(scenario["slices"], ResourceSlice),
             partitions=features.partitionable_devices,
             groups=features.compatibility_groups,
-            counters_everywhere=features.older,
+            counters_everywhere=features.older_allocator,
         ),
         SelectorCache(lists=features.reads_lists),
         DerivedAttributes() if features.derived_attributes else None,
@@ -69,7 +69,7 @@ def _answer(scenario: dict[str, Any], features: AllocatorFeatures) -> dict[str, 
     results = [
         msgspec.to_builtins(
             allocation_of(
-                one, "n1", random.Random(0), binding_conditions=True, older=features.older
+                one, "n1", random.Random(0), binding_conditions=True, older=features.older_allocator
             )
         )
         for one in found.claims()
@@ -84,7 +84,7 @@ def _answer(scenario: dict[str, Any], features: AllocatorFeatures) -> dict[str, 
 @pytest.mark.parametrize("number", range(len(RECORDED_1_36)))
 def test_devices_are_allocated_as_recorded_from_1_36(number: int) -> None:
     recorded = RECORDED_1_36[number]
-    found = _answer(recorded["scenario"], AllocatorFeatures(older=True))
+    found = _answer(recorded["scenario"], AllocatorFeatures(older_allocator=True))
     assert msgspec.json.decode(msgspec.json.encode(found)) == recorded["expected"]
 
 
@@ -189,7 +189,7 @@ def test_a_search_ends_in_time() -> None:
         ),
         pytest.param(
             {"exactly": {"deviceClassName": "c", "count": 33}},
-            {"older": True},
+            {"older_allocator": True},
             "claim ns/claim: number of requested devices 33 exceeds the claim limit of 32",
             id="too many devices, in 1.36",
         ),

@@ -19,9 +19,9 @@ from mooring.plugins.dynamic_resources.claim_amounts import (
     HeldDevice,
     HeldDevices,
     claim_statuses,
+    consumes_node_resources,
+    insufficient_pod_resources,
     is_mapped,
-    takes_amounts,
-    too_small,
 )
 from tests.plugins.dynamic_resources.devices import claim, pod
 
@@ -147,10 +147,10 @@ def test_claims_are_sorted_by_name() -> None:
 def test_only_a_mapping_makes_a_device_a_resource_of_its_node() -> None:
     gpu = device(memory={"overhead": {"perPod": "1Gi"}})
     core = device(cpu={"mapping": {"deviceMultiplier": "1"}})
-    assert (takes_amounts(gpu), is_mapped(gpu)) == (True, False)
-    assert (takes_amounts(core), is_mapped(core)) == (True, True)
-    assert not takes_amounts(core, older=True)
-    assert takes_amounts(older(cpu={}), older=True)
+    assert (consumes_node_resources(gpu), is_mapped(gpu)) == (True, False)
+    assert (consumes_node_resources(core), is_mapped(core)) == (True, True)
+    assert not consumes_node_resources(core, older=True)
+    assert consumes_node_resources(older(cpu={}), older=True)
 
 
 OPTIONS = RequestOptions(use_status_resources=False, use_claim_status=True)
@@ -198,15 +198,15 @@ SMALL: dict[str, tuple[Pod, str]] = {
 
 @pytest.mark.parametrize(("given", "expected"), SMALL.values(), ids=SMALL)
 def test_what_the_pod_has_as_a_whole_must_cover_its_claims(given: Pod, expected: str) -> None:
-    assert too_small(given, OPTIONS) == expected
+    assert insufficient_pod_resources(given, OPTIONS) == expected
 
 
 def test_pod_level_resources_do_not_count_without_their_gate() -> None:
     given = whole({"cpu": "1"}, {"cpu": "1"}, own={"cpu": "1"})
-    assert too_small(given, replace(OPTIONS, skip_pod_level_resources=True)) == ""
-    assert too_small(pod("p", "mine"), OPTIONS) == ""
+    assert insufficient_pod_resources(given, replace(OPTIONS, skip_pod_level_resources=True)) == ""
+    assert insufficient_pod_resources(pod("p", "mine"), OPTIONS) == ""
 
 
 def test_1_36_compares_requests_alone() -> None:
     given = whole({}, {"cpu": "1"}, own={"cpu": "1"})
-    assert too_small(given, replace(OPTIONS, by_container=True)) == ""
+    assert insufficient_pod_resources(given, replace(OPTIONS, by_container=True)) == ""

@@ -213,7 +213,7 @@ def test_the_assumed_pod_must_have_what_is_written() -> None:
     attempt = _reserved(devices, _using())
     assert attempt.assumed is not None
     state = attempt.state.read("DynamicResources")
-    state.taken["b"] = (replace(state.taken["b"][0], containers=()),)
+    state.statuses["b"] = (replace(state.statuses["b"][0], containers=()),)
     drive(devices.scheduler.permit_and_bind(attempt))
     text = "assumed pod status does not match calculated status to be patched"
     assert text in attempt.decision.message

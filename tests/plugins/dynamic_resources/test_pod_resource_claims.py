@@ -47,7 +47,7 @@ def test_an_assumed_pod_has_what_its_claims_take_in_its_status() -> None:
     kept = PodResourceClaims()
     state.write("DynamicResources", kept)
     assert assumed_status(state, asking, "n") is asking.status
-    kept.take = taken.__getitem__
+    kept.statuses_on = taken.__getitem__
     assert assumed_status(state, asking, "m") is asking.status
     told = assumed_status(state, asking, "n")
     assert told.node_allocatable_resource_claim_statuses == taken["n"]

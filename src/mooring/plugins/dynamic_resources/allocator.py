@@ -73,14 +73,14 @@ class AllocatorFeatures(msgspec.Struct, frozen=True):
     #: leaves out those with too little capacity; a share without capacity consumes counters again;
     #: configuration for all requests names them; expressions read lists of values only if
     #: `list_attributes` is on. Errors have other texts.
-    older: bool = False
+    older_allocator: bool = False
     optional_node_operations: bool = False
     rounding: Rounding = WHOLE
 
     @property
     def reads_lists(self) -> bool:
         """Whether expressions may read attributes that are lists."""
-        return self.list_attributes or not self.older
+        return self.list_attributes or not self.older_allocator
 
 
 class FoundDevices(msgspec.Struct, frozen=True):
@@ -176,7 +176,7 @@ class Allocator:
             for index, request in enumerate(claim.spec.devices.requests):
                 wanted.append(self._alternatives(claim, index, request, reached, search))
                 least = min(one.count for one in wanted[-1])
-                if total + least > MAX_RESULTS and not self.features.older:
+                if total + least > MAX_RESULTS and not self.features.older_allocator:
                     raise AllocationError(
                         f"claim {claim.key}, request {request.name}: adding {least} devices "
                         f"exceeds the claim limit of {MAX_RESULTS}, with {total} already "
@@ -298,7 +298,7 @@ class Allocator:
                 raise AllocationError(f"{where}: CEL compile error: {error}") from None
             except EvaluationError as error:
                 text = str(error)
-                if not self.features.older:
+                if not self.features.older_allocator:
                     where += f" on device {'/'.join(candidate.id)}"
                     text += _HINT if _NO_KEY in text else ""
                 raise AllocationError(f"{where}: CEL runtime error: {text}") from None

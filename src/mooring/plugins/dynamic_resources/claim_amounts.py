@@ -1,7 +1,7 @@
-"""What the devices of a pod's claims take of their node: cpu, memory, and the like.
+"""The node resources (cpu, memory and others) that the devices of a pod's claims consume.
 
-A driver may offer the node's own resources as devices, or devices that need some of them. What the
-claims of a pod take becomes part of its status, and counts in its requests.
+A driver may offer a node's own resources as devices, or devices that need some of them to work. The
+amounts that a pod's claims consume are written to the pod's status and added to its requests.
 """
 
 # kube-scheduler: plugins/dynamicresources/nodeallocatabledynamicresources.go
@@ -23,7 +23,11 @@ from mooring.api.pod_requests import (
     is_pod_level_resource,
 )
 from mooring.api.quantity import NANOS, Quantity, QuantityText, parse_nanos
-from mooring.api.resource import Device, NodeAllocatableMapping
+from mooring.api.resource import (
+    Device,
+    NodeAllocatableMapping,
+    NodeAllocatableResourceMapping,
+)
 
 REQUEST_TOO_SMALL = (
     "pod level request for {} is insufficient to cover the aggregated container and "
@@ -45,11 +49,11 @@ Statuses = tuple[NodeAllocatableResourceClaimStatus, ...]
 
 
 class AmountError(Exception):
-    """The reason why it is unknown what a claim takes; the pod is retried."""
+    """The amounts that a claim consumes cannot be computed; the pod is retried."""
 
 
 class HeldDevice(msgspec.Struct, frozen=True):
-    """A device of an allocation, and what the allocation consumes of its capacity."""
+    """A device of an allocation, and how much of its capacity the allocation consumes."""
 
     name: str
     device: Device
@@ -57,37 +61,38 @@ class HeldDevice(msgspec.Struct, frozen=True):
 
 
 class HeldDevices(msgspec.Struct, frozen=True):
-    """The devices of a claim."""
+    """A claim and the devices that are allocated, or about to be allocated, for it."""
 
     claim: ResourceClaim
     devices: Sequence[HeldDevice]
 
 
-def takes_amounts(device: Device, *, older: bool = False) -> bool:
-    """Return whether a device takes resources of its node; `older` is for those of 1.36."""
+def consumes_node_resources(device: Device, *, older: bool = False) -> bool:
+    """Return whether a device consumes resources of its node; with `older`, as 1.36 states it."""
     return bool(
         device.node_allocatable_resource_mappings if older else device.node_allocatable_resources
     )
 
 
 def is_mapped(device: Device) -> bool:
-    """Return whether a device is itself a resource of its node."""
+    """Return whether a device represents resources of its node, such as cpu cores."""
     return any(one.mapping is not None for one in device.node_allocatable_resources.values())
 
 
 def claim_statuses(
     pod: Pod, held: Iterable[HeldDevices], names: Mapping[str, str], *, older: bool = False
 ) -> Statuses:
-    """Return what a pod's claims take, as its status says it; raise AmountError if it is unknown.
+    """Return what a pod's claims consume, in the form of the pod's status.
 
-    `names` has the uid of the claim for each name in the pod's `resourceClaims`.
+    Raise AmountError if an amount cannot be computed. `names` maps each name in the pod's
+    `resourceClaims` to the uid of its claim. `older` selects the form of 1.36.
     """
-    made = {}
+    statuses = {}
     for one in held:
         status = _older_status(one) if older else _status(one)
         if status is not None:
-            made[one.claim.metadata.uid] = status
-    containers: dict[str, list[str]] = {uid: [] for uid in made}
+            statuses[one.claim.metadata.uid] = status
+    containers: dict[str, list[str]] = {uid: [] for uid in statuses}
     for container in (*pod.spec.init_containers, *pod.spec.containers):
         for use in container.resources.claims:
             uid = names.get(use.name)
@@ -95,7 +100,7 @@ def claim_statuses(
                 containers[uid].append(container.name)
     found = (
         msgspec.structs.replace(status, containers=tuple(containers[uid]))
-        for uid, status in made.items()
+        for uid, status in statuses.items()
     )
     return tuple(sorted(found, key=lambda status: status.resource_claim_name))
 
@@ -110,16 +115,9 @@ def _status(held: HeldDevices) -> NodeAllocatableResourceClaimStatus | None:
                 quantity = _mapped(held.claim, one, name, resource.mapping)
                 if quantity is not None:
                     mapped[name] = mapped.get(name, Quantity()) + quantity
-            overhead = resource.overhead
-            if overhead is not None:
-                for totals, amount in (
-                    (per_pod, overhead.per_pod),
-                    (per_container, overhead.per_container),
-                ):
-                    if amount is not None:
-                        known = totals.get(name)
-                        more = Quantity(amount)
-                        totals[name] = more if known is None else known + more
+            if resource.overhead is not None:
+                _add_overhead(per_pod, name, resource.overhead.per_pod)
+                _add_overhead(per_container, name, resource.overhead.per_container)
     if not mapped and not per_pod and not per_container:
         return None
     return NodeAllocatableResourceClaimStatus(
@@ -139,6 +137,12 @@ def _status(held: HeldDevices) -> NodeAllocatableResourceClaimStatus | None:
     )
 
 
+def _add_overhead(totals: dict[str, Quantity], name: str, amount: QuantityText | None) -> None:
+    if amount is not None:
+        quantity = Quantity(amount)
+        totals[name] = totals[name] + quantity if name in totals else quantity
+
+
 def _text(quantity: Quantity | None) -> str | None:
     return None if quantity is None else str(quantity)
 
@@ -146,7 +150,10 @@ def _text(quantity: Quantity | None) -> str | None:
 def _mapped(
     claim: ResourceClaim, held: HeldDevice, name: str, mapping: NodeAllocatableMapping
 ) -> Quantity | None:
-    """Return how much of a resource a device is; None if that does not concern the allocation."""
+    """Return how much of a node resource a device represents.
+
+    Return None if the allocation does not consume the capacity that the mapping multiplies.
+    """
     if not mapping.capacity_key:
         return None if mapping.device_multiplier is None else Quantity(mapping.device_multiplier)
     if not held.consumed:
@@ -168,28 +175,13 @@ def _product(consumed: QuantityText, multiplier: QuantityText | None) -> Quantit
 
 
 def _older_status(held: HeldDevices) -> NodeAllocatableResourceClaimStatus | None:
-    """Return the status as 1.36 has it."""
+    """Return the status in the form of 1.36."""
     total: dict[str, Quantity] = {}
     for one in held.devices:
         for name, mapping in one.device.node_allocatable_resource_mappings.items():
-            quantity = Quantity()
-            if mapping.capacity_key:
-                if not one.consumed:
-                    text = _NOTHING_CONSUMED.format(
-                        held.claim.key,
-                        one.name,
-                        mapping.capacity_key,
-                        "NodeAllocatableResourceMappings",
-                        name,
-                    )
-                    raise AmountError(text)
-                if mapping.capacity_key not in one.consumed:
-                    continue
-                consumed = one.consumed[mapping.capacity_key]
-                quantity = _product(consumed, mapping.allocation_multiplier)
-            elif mapping.allocation_multiplier is not None:
-                quantity = Quantity(mapping.allocation_multiplier)
-            total[name] = total[name] + quantity if name in total else quantity
+            quantity = _older_mapped(held.claim, one, name, mapping)
+            if quantity is not None:
+                total[name] = total[name] + quantity if name in total else quantity
     if not total:
         return None
     return NodeAllocatableResourceClaimStatus(
@@ -198,11 +190,28 @@ def _older_status(held: HeldDevices) -> NodeAllocatableResourceClaimStatus | Non
     )
 
 
-def too_small(pod: Pod, options: RequestOptions) -> str:
-    """Return why requests and limits of the pod as a whole do not cover what its claims take.
+def _older_mapped(
+    claim: ResourceClaim, held: HeldDevice, name: str, mapping: NodeAllocatableResourceMapping
+) -> Quantity | None:
+    """Return what `_mapped` does, by the fields of 1.36."""
+    if not mapping.capacity_key:
+        multiplier = mapping.allocation_multiplier
+        return Quantity() if multiplier is None else Quantity(multiplier)
+    if not held.consumed:
+        text = _NOTHING_CONSUMED.format(
+            claim.key, held.name, mapping.capacity_key, "NodeAllocatableResourceMappings", name
+        )
+        raise AmountError(text)
+    if mapping.capacity_key not in held.consumed:
+        return None
+    return _product(held.consumed[mapping.capacity_key], mapping.allocation_multiplier)
 
-    "" if they do. `pod` has the amounts in its status. The API server has compared them with the
-    containers alone.
+
+def insufficient_pod_resources(pod: Pod, options: RequestOptions) -> str:
+    """Return why a pod's pod-level resources do not cover what its claims consume; "" if they do.
+
+    The pod's status lists what its claims consume. The API server has checked the pod-level
+    resources against the containers only.
     """
     resources = pod.spec.resources
     if resources is None or options.skip_pod_level_resources:
@@ -229,7 +238,7 @@ def too_small(pod: Pod, options: RequestOptions) -> str:
 
 
 def _exceeded(pod: Pod, container: Container, limits: Mapping[str, int]) -> str:
-    """Return a resource of which a container may use more than the pod as a whole; "" if none."""
+    """Return a resource of which a container and its claims exceed the pod's limit; "" if none."""
     claimed = claim_amounts_of_container(pod, container.name)
     for name in sorted(container.resources.limits):
         if name in limits and not name.startswith(HUGE_PAGES_PREFIX):

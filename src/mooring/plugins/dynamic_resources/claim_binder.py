@@ -36,8 +36,8 @@ _RETRY_SECONDS = 0.01
 # kube-scheduler: AssumeExtendedResourceTimeoutDefaultSeconds
 _SEEN_WITHIN = 120.0
 _LOOK_EVERY = 0.1
-#: The field of a pod's status that says what its claims take of its node.
-_TAKEN = "nodeAllocatableResourceClaimStatuses"
+#: The field of a pod's status that lists the node resources its claims consume.
+_CLAIM_STATUSES = "nodeAllocatableResourceClaimStatuses"
 
 
 class BindError(Exception):
@@ -240,17 +240,19 @@ class ClaimBinder:
             text = f"update pod {pod.key} ExtendedResourceClaimStatus: {error.message}"
             raise BindError(text) from None
 
-    async def write_taken(self, pod: Pod, taken: Statuses) -> None:
-        """Write what the claims of an assumed pod take of its node into its status."""
-        if pod.status.node_allocatable_resource_claim_statuses != taken:
+    async def write_claim_statuses(self, pod: Pod, statuses: Statuses) -> None:
+        """Write the node resources that the claims of an assumed pod consume to its status."""
+        if pod.status.node_allocatable_resource_claim_statuses != statuses:
             raise BindError("assumed pod status does not match calculated status to be patched")
         try:
-            await self._patch_taken(pod, {_TAKEN: msgspec.to_builtins(taken)})
+            await self._patch_claim_statuses(pod, {_CLAIM_STATUSES: msgspec.to_builtins(statuses)})
         except ApiError as error:
             text = f"updating pod {pod.key} NodeAllocatableResourceClaimStatuses: {error.message}"
             raise BindError(text) from None
 
-    async def _patch_taken(self, pod: Pod, status: dict[str, Any], **precondition: str) -> None:
+    async def _patch_claim_statuses(
+        self, pod: Pod, status: dict[str, Any], **precondition: str
+    ) -> None:
         patch: dict[str, Any] = {"status": status}
         if precondition:
             patch["metadata"] = precondition
@@ -270,15 +272,16 @@ class ClaimBinder:
 
     # Undoing.
 
-    async def clear_taken(self, pod: Pod) -> None:
-        """Remove what `write_taken` wrote, or may have written."""
+    async def clear_claim_statuses(self, pod: Pod) -> None:
+        """Undo `write_claim_statuses`, even if it is unknown whether the write succeeded."""
         if self._handle.features.release.older_node_allocatable:
-            await self._patch_taken(pod, {_TAKEN: None})
+            await self._patch_claim_statuses(pod, {_CLAIM_STATUSES: None})
             return
-        # An empty list: the API server ignores a field that is left out, because clients that do
-        # not know the field leave it out. The uid is that of the pod, not of one made again.
+        # Write an empty list. The API server keeps the old value if the field is missing, because
+        # clients that do not know the field omit it. The uid prevents a change to a new pod of the
+        # same name.
         nothing = [{"$patch": "replace"}]
-        await self._patch_taken(pod, {_TAKEN: nothing}, uid=pod.metadata.uid)
+        await self._patch_claim_statuses(pod, {_CLAIM_STATUSES: nothing}, uid=pod.metadata.uid)
 
     async def deallocate(self, claim: ResourceClaim) -> None:
         """Remove a claim's allocation, so that other devices can be tried."""

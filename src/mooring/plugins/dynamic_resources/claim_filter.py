@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -21,8 +21,8 @@ from mooring.plugins.dynamic_resources.claim_amounts import Statuses
 from mooring.plugins.dynamic_resources.device_requests import AllocationError
 from mooring.plugins.dynamic_resources.extended import ClassOf, Mappings, with_requests
 from mooring.plugins.dynamic_resources.node_devices import NodeBlocks
-from mooring.plugins.dynamic_resources.node_groups import GroupAnswer, GroupCache
-from mooring.plugins.dynamic_resources.node_room import Footprint, NodeRoom
+from mooring.plugins.dynamic_resources.node_groups import GroupAnswer, GroupCache, NodeGroups
+from mooring.plugins.dynamic_resources.node_resource_check import Footprint, NodeResourceCheck
 from mooring.plugins.dynamic_resources.pod_resource_claims import (
     AskedGroups,
     NodeAllocation,
@@ -66,7 +66,7 @@ class ClaimFilter:
         class_of: ClassOf,
         is_hopeless: Callable[[ResourceClaim], bool],
         seconds: float,
-        room: NodeRoom | None = None,
+        node_check: NodeResourceCheck | None = None,
     ) -> None:
         self._handle = handle
         self._groups = groups
@@ -74,8 +74,8 @@ class ClaimFilter:
         self._backed = backed
         self._class_of = class_of
         self._is_hopeless = is_hopeless
-        #: Whether claims fit with what they take of a node; None if the gate is off.
-        self._room = room
+        #: The check of the node resources that claims consume; None if the gate is off.
+        self._node_check = node_check
         #: How long the search of one node may take; 0 for no limit.
         self._seconds = seconds
 
@@ -89,10 +89,9 @@ class ClaimFilter:
         claim, mappings = special
         if claim is None and kept.own_count == 0:
             return None
-        if self._room is not None:
-            refusal = self._shared(self._room, kept, pod, node)
-            if refusal is not None:
-                return refusal
+        refusal = self._sharing_refusal(kept, pod, node)
+        if refusal is not None:
+            return refusal
         planned: NodeAllocation | None = None
         if kept.allocator is not None:
             wanted = kept.wanted(claim)
@@ -105,14 +104,13 @@ class ClaimFilter:
             if found is None:
                 return CANNOT_ALLOCATE
             planned = NodeAllocation(found, claim, mappings)
-        taken: Statuses = ()
-        if self._room is not None:
-            footprint = _footprint(self._room, kept, pod, node, planned)
-            if isinstance(footprint, Footprint):
-                taken = footprint.statuses
-                footprint = self._room.lacking(footprint, node)
-            if footprint is not None:
-                return footprint
+        footprint = self._footprint(kept, pod, node, planned)
+        if isinstance(footprint, Status):
+            return footprint
+        if footprint is not None and self._node_check is not None:
+            refusal = self._node_check.shortage(footprint, node)
+            if refusal is not None:
+                return refusal
         unavailable = tuple(
             index for index, _ in enumerate(kept.claims) if self._is_unavailable(kept, index, node)
         )
@@ -121,20 +119,33 @@ class ClaimFilter:
             return NOT_AVAILABLE
         if planned is not None:
             kept.nodes[node.name] = planned
-        if self._room is not None:
-            kept.taken[node.name] = taken
+        if self._node_check is not None:
+            kept.statuses[node.name] = () if footprint is None else footprint.statuses
         return None
 
-    def _shared(
-        self, room: NodeRoom, kept: PodResourceClaims, pod: Pod, node: NodeInfo
-    ) -> Status | None:
-        """Return why a claim cannot be shared on a node."""
+    def _sharing_refusal(self, kept: PodResourceClaims, pod: Pod, node: NodeInfo) -> Status | None:
+        """Return why one of the pod's claims cannot be shared on a node; None if all can."""
+        if self._node_check is None:
+            return None
         for index, _ in enumerate(kept.claims):
             if not self._is_out_of_reach(kept, index, node):
-                refusal = room.shared_on(kept, pod, index, node)
+                refusal = self._node_check.sharing_refusal(kept, pod, index, node)
                 if refusal is not None:
                     return refusal
         return None
+
+    def _footprint(
+        self,
+        kept: PodResourceClaims,
+        pod: Pod,
+        node: NodeInfo,
+        planned: NodeAllocation | None,
+    ) -> Footprint | Status | None:
+        """Return what the pod and its claims consume of a node; None if claims consume nothing."""
+        if self._node_check is None:
+            return None
+        found = None if planned is None else planned.found.answer
+        return self._node_check.footprint(kept, pod, node.node, found)
 
     def _special_on(self, kept: PodResourceClaims, pod: Pod, node: NodeInfo) -> Special | Status:
         """Return the special claim with its requests for a node; None if it is not needed."""
@@ -216,10 +227,9 @@ class ClaimFilter:
             claim, _ = special
             if claim is None and kept.own_count == 0:
                 continue
-            if self._room is not None:
-                for status, mask in self._shared_among(self._room, kept, pod, nodes, asked):
-                    asked = asked & ~mask
-                    yield status, mask
+            for status, mask in self._sharing_refusals(kept, pod, nodes, asked):
+                asked = asked & ~mask
+                yield status, mask
             concerned |= asked
             groups = None
             if kept.allocator is not None:
@@ -230,18 +240,16 @@ class ClaimFilter:
                 for status, mask in groups.ask(nodes, asked, search):
                     concerned &= ~mask
                     yield status, mask
-            if self._room is not None:
-                left = asked & concerned
-                for status, mask in self._room.lacking_among(kept, pod, nodes, left, groups):
-                    concerned &= ~mask
-                    if status.is_error:
-                        errors.append((status, mask))
-                    else:
-                        yield status, mask
+            for status, mask in self._shortages(kept, pod, nodes, asked & concerned, groups):
+                concerned &= ~mask
+                if status.is_error:
+                    errors.append((status, mask))
+                else:
+                    yield status, mask
         refused = self._unavailable(kept, nodes, concerned)
         if refused.any():
             yield NOT_AVAILABLE, refused
-        # The error of the first node ends the cycle, so it comes after what is known of others.
+        # An error ends the cycle, so errors come after all refusals, that of the first node first.
         yield from sorted(errors, key=lambda error: int(error[1].argmax()))
 
     def _variants(
@@ -274,14 +282,29 @@ class ClaimFilter:
             needed = frozenset(resource for resource, mask in needs.items() if mask[example])
             yield self._variant(kept, pod, needed), here
 
-    def _shared_among(
-        self, room: NodeRoom, kept: PodResourceClaims, pod: Pod, nodes: Nodes, asked: Mask
+    def _shortages(
+        self,
+        kept: PodResourceClaims,
+        pod: Pod,
+        nodes: Nodes,
+        asked: Mask,
+        groups: NodeGroups | None,
+    ) -> Iterable[tuple[Status, Mask]]:
+        """Return which nodes lack free resources for the pod and its claims, and why."""
+        if self._node_check is None:
+            return ()
+        return self._node_check.shortages(kept, pod, nodes, asked, groups)
+
+    def _sharing_refusals(
+        self, kept: PodResourceClaims, pod: Pod, nodes: Nodes, asked: Mask
     ) -> Iterator[tuple[Status, Mask]]:
-        """Yield why claims cannot be shared on some nodes; one reason for each node."""
+        """Yield why claims cannot be shared on some nodes, with one reason for each node."""
+        if self._node_check is None:
+            return
         for index, _ in enumerate(kept.claims):
             usable = self._reach(kept, index, nodes)
             left = asked if usable is None else asked & usable
-            for status, mask in room.shared_among(kept, pod, index, nodes, left):
+            for status, mask in self._node_check.sharing_refusals(kept, pod, index, nodes, left):
                 asked = asked & ~mask
                 yield status, mask
 
@@ -334,17 +357,17 @@ class ClaimFilter:
         planned = kept.nodes[node_name] = NodeAllocation(found, claim, mappings)
         return planned
 
-    def taken(self, kept: PodResourceClaims, pod: Pod, node_name: str) -> Statuses:
-        """Return what the claims take of a node that Filter found fitting."""
+    def statuses_on(self, kept: PodResourceClaims, pod: Pod, node_name: str) -> Statuses:
+        """Return what the claims consume of a node that passed Filter."""
         node = self._handle.snapshot.find(node_name)
-        if self._room is None or node is None:
+        if self._node_check is None or node is None:
             return ()
-        known = kept.taken.get(node_name)
+        known = kept.statuses.get(node_name)
         if known is None:
             planned = self.planned(kept, pod, node_name)
-            footprint = _footprint(self._room, kept, pod, node, planned)
+            footprint = self._footprint(kept, pod, node, planned)
             known = footprint.statuses if isinstance(footprint, Footprint) else ()
-            kept.taken[node_name] = known
+            kept.statuses[node_name] = known
         return known
 
     def score(self, kept: PodResourceClaims, pod: Pod, node: NodeInfo) -> int:
@@ -372,17 +395,6 @@ class ClaimFilter:
             answered[nodes.row(name)] = own + kept.score_of(planned.found.answer)
         answered = nodes.gather(answered)
         return np.where(answered < 0, scores, answered)
-
-
-def _footprint(
-    room: NodeRoom,
-    kept: PodResourceClaims,
-    pod: Pod,
-    node: NodeInfo,
-    planned: NodeAllocation | None,
-) -> Footprint | Status | None:
-    found = None if planned is None else planned.found.answer
-    return room.footprint(kept, pod, node.node, found)
 
 
 def _caught(name: str, search: Callable[[], T]) -> T | Status:

@@ -80,7 +80,7 @@ class Features(Protocol):
         ...
 
     @property
-    def older(self) -> bool:
+    def older_allocator(self) -> bool:
         """Whether devices are allocated as in 1.36."""
         ...
 
@@ -179,7 +179,7 @@ class DeviceSearch:
             made = make_constraint(
                 constraint,
                 lists=features.list_attributes,
-                distinct_by_request=features.older,
+                distinct_by_request=features.older_allocator,
             )
             if made is None:
                 raise AllocationError(
@@ -310,7 +310,7 @@ class DeviceSearch:
                 taints=features.device_taints,
                 capacity=features.consumable_capacity,
                 rounding=features.rounding,
-                forgets=features.older,
+                forgets=features.older_allocator,
             )
             if self._pruning.is_usable and not self._pruning.is_ever_possible():
                 raise _NotEnoughError
@@ -409,7 +409,7 @@ class DeviceSearch:
         leaves out such a device.
         """
         features = self._ground.features
-        if features.older:
+        if features.older_allocator:
             return self.has_capacity(wanted, candidate)
         return not features.consumable_capacity or fits(
             candidate.device, wanted.capacity, None, None, features.rounding
@@ -515,7 +515,7 @@ class DeviceSearch:
         if device in self._planned or allocated.consumed(device) is not None:
             return True
         # In 1.36, a share that consumes no capacity does not count.
-        return not self._ground.features.older and allocated.is_shared(device)
+        return not self._ground.features.older_allocator and allocated.is_shared(device)
 
     def _count(self, candidate: CandidateDevice) -> bool:
         """Consume a device's counters; return False if not enough is left."""

@@ -51,7 +51,7 @@ from mooring.plugins.dynamic_resources.extended import (
 from mooring.plugins.dynamic_resources.hints import ClaimHints
 from mooring.plugins.dynamic_resources.node_devices import NodeDevices
 from mooring.plugins.dynamic_resources.node_groups import GroupCache
-from mooring.plugins.dynamic_resources.node_room import NodeRoom
+from mooring.plugins.dynamic_resources.node_resource_check import NodeResourceCheck
 from mooring.plugins.dynamic_resources.pod_resource_claims import STATE, PodResourceClaims
 from mooring.plugins.dynamic_resources.pools import parse_selector
 from mooring.plugins.dynamic_resources.resource_claims import (
@@ -124,7 +124,7 @@ class DynamicResources(Plugin):
             list_attributes=enabled("DRAListTypeAttributes"),
             derived_attributes=enabled("DRADerivedAttributes"),
             compatibility_groups=enabled("DRADeviceCompatibilityGroups"),
-            older=handle.features.release.older_allocator,
+            older_allocator=handle.features.release.older_allocator,
             optional_node_operations=enabled("DRAOptionalNodeOperations"),
             rounding=Rounding(
                 fractional=enabled("DRAFractionalCapacityRange"),
@@ -150,9 +150,11 @@ class DynamicResources(Plugin):
         self._amounts = enabled("DRANodeAllocatableResources")
         groups = handle.shared(f"{self.name}/groups", self._make_groups)
         self._devices = groups.devices
-        self._room: NodeRoom | None = None
+        self._node_check: NodeResourceCheck | None = None
         if self._amounts:
-            self._room = NodeRoom(handle.features, self._devices, of_groups=self._of_groups)
+            self._node_check = NodeResourceCheck(
+                handle.features, self._devices, of_groups=self._of_groups
+            )
         #: The state of a pod without claims.
         self._no_claims = PodResourceClaims()
         seconds = (args.binding_timeout or BINDING_TIMEOUT).seconds
@@ -166,7 +168,7 @@ class DynamicResources(Plugin):
             class_of=self._class_of,
             is_hopeless=self._is_hopeless,
             seconds=filter_seconds,
-            room=self._room,
+            node_check=self._node_check,
         )
 
     def _make_groups(self) -> GroupCache:
@@ -181,7 +183,7 @@ class DynamicResources(Plugin):
             lists=features.reads_lists,
             shares=features.consumable_capacity,
             groups=features.compatibility_groups,
-            counters_everywhere=features.older,
+            counters_everywhere=features.older_allocator,
             amounts=self._amounts,
         )
         reads = ClaimReads(
@@ -232,9 +234,9 @@ class DynamicResources(Plugin):
             refusal = self._check(kept, index, claim)
             if refusal is not None:
                 return refusal
-        if self._room is not None:
-            self._room.note_unshareable(kept, pod)
-            kept.take = partial(self._filter.taken, kept, pod)
+        if self._node_check is not None:
+            self._node_check.note_unshareable(kept, pod)
+            kept.statuses_on = partial(self._filter.statuses_on, kept, pod)
         if any(True for _ in kept.to_search()):
             self._devices.refresh(nodes)
             allocated = self._claims.allocated(shares=self._features.consumable_capacity)
@@ -451,7 +453,7 @@ class DynamicResources(Plugin):
                     node_name,
                     self.handle.random,
                     binding_conditions=self._waits,
-                    older=self._features.older,
+                    older=self._features.older_allocator,
                 )
             except AllocationError as error:
                 return Status.error(str(error))
@@ -505,8 +507,8 @@ class DynamicResources(Plugin):
                 self._claims.restore(special)
             if not is_in_memory(special):
                 self.handle.spawn(self._binder.delete(special), pod)
-        if kept.taken.get(node_name) and pod.status.node_allocatable_resource_claim_statuses:
-            self.handle.spawn(self._binder.clear_taken(pod), pod)
+        if kept.statuses.get(node_name) and pod.status.node_allocatable_resource_claim_statuses:
+            self.handle.spawn(self._binder.clear_claim_statuses(pod), pod)
 
     def pre_bind_pre_flight(
         self, state: CycleState, pod: Pod, node_name: str
@@ -526,8 +528,8 @@ class DynamicResources(Plugin):
             for index, claim in enumerate(kept.claims):
                 if not is_reserved_for(pod, claim, of_groups=self._of_groups):
                     await self._binder.bind(kept, index, pod, node_name)
-            if taken := kept.taken.get(node_name):
-                await self._binder.write_taken(pod, taken)
+            if statuses := kept.statuses.get(node_name):
+                await self._binder.write_claim_statuses(pod, statuses)
         except BindError as error:
             return Status.error(str(error))
         if not self._waits or not any(map(has_binding_conditions, kept.claims)):

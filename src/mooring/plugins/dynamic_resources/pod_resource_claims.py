@@ -65,12 +65,13 @@ class PodResourceClaims:
         self.pending: dict[int, AllocationResult] = {}
         #: For each of the pod's own claims: the pod, or its group, that the claim is reserved for.
         self.users: list[ResourceClaimConsumerReference] = []
-        #: By index of an allocated claim: why the pod may not share it with those that use it.
+        #: By index of an allocated claim: why the pod may not share it with its other users.
         self.unshareable: dict[int, Status] = {}
-        #: Returns what the claims take of a node, as the pod's status says it; None if the gate
-        #: DRANodeAllocatableResources is off. The results are kept by node name.
-        self.take: Callable[[str], Statuses] | None = None
-        self.taken: dict[str, Statuses] = {}
+        #: A function that returns the node resources that the claims consume on a node, in the
+        #: form of the pod's status; None if the gate DRANodeAllocatableResources is off.
+        self.statuses_on: Callable[[str], Statuses] | None = None
+        #: The results of `statuses_on`, by node name.
+        self.statuses: dict[str, Statuses] = {}
         self.allocator: Allocator | None = None
         #: Allocations by node name.
         self.nodes: dict[str, NodeAllocation] = {}
@@ -172,16 +173,16 @@ class PodResourceClaims:
 
 
 def assumed_status(state: CycleState, pod: Pod, node_name: str) -> PodStatus:
-    """Return the status of a pod as it is assumed on a node: with what its claims take of it."""
+    """Return a pod's status for its assumption on a node: with what its claims consume there."""
     # kube-scheduler: schedule_one.go (assume)
     kept: PodResourceClaims | None = state.get(STATE)
     status = pod.status
-    if kept is None or kept.take is None:
+    if kept is None or kept.statuses_on is None:
         return status
-    taken = kept.take(node_name)
-    if taken == status.node_allocatable_resource_claim_statuses:
+    statuses = kept.statuses_on(node_name)
+    if statuses == status.node_allocatable_resource_claim_statuses:
         return status
-    return replace(status, node_allocatable_resource_claim_statuses=taken)
+    return replace(status, node_allocatable_resource_claim_statuses=statuses)
 
 
 def _rank(claim: ResourceClaim, served: set[str]) -> int:

@@ -11,7 +11,7 @@ from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.plugins.dynamic_resources import DynamicResources
 from mooring.plugins.dynamic_resources.claim_filter import CANNOT_ALLOCATE, NOT_AVAILABLE
-from mooring.plugins.dynamic_resources.node_room import (
+from mooring.plugins.dynamic_resources.node_resource_check import (
     NO_CONTAINER,
     NOT_SHAREABLE,
     SHARED,
@@ -98,7 +98,7 @@ def test_nodes_whose_devices_take_different_amounts_are_asked_apart() -> None:
         device_slice("d", "d0"),
     )
     assert found == {"b": TOO_SMALL}
-    assert [state.read("DynamicResources").take(name) != () for name in "acd"] == [
+    assert [state.read("DynamicResources").statuses_on(name) != () for name in "acd"] == [
         True,
         True,
         False,
@@ -127,7 +127,7 @@ def test_every_resource_that_is_short_is_named() -> None:
 def test_without_the_gate_devices_take_nothing() -> None:
     found, state = ask(wants("c", cpu="4"), [node("a")], claim(), takes("a", "d0"), gates={})
     assert found == {}
-    assert state.read("DynamicResources").take is None
+    assert state.read("DynamicResources").statuses_on is None
 
 
 def test_a_claim_that_is_allocated_takes_its_part_too() -> None:
@@ -136,7 +136,7 @@ def test_a_claim_that_is_allocated_takes_its_part_too() -> None:
     assert found == {"a": TOO_SMALL, "b": NOT_AVAILABLE}
     found, state = ask(wants("c"), [node("a"), node("b")], mine, takes("a", "d0"))
     assert found == {"b": NOT_AVAILABLE}
-    (status,) = state.read("DynamicResources").take("a")
+    (status,) = state.read("DynamicResources").statuses_on("a")
     assert [one.quantity for one in status.mapping] == ["2"]
 
 
@@ -262,7 +262,7 @@ def test_1_36_reads_other_fields() -> None:
         release="1.36",
     )
     assert found == {"a": TOO_SMALL}
-    (status,) = state.read("DynamicResources").take("c")
+    (status,) = state.read("DynamicResources").statuses_on("c")
     assert (status.containers, status.resources) == (("x",), {"cpu": "2"})
 
 
@@ -270,7 +270,7 @@ def test_1_36_counts_new_allocations_alone() -> None:
     mine = claim(status={**allocated_on("a"), "reservedFor": [user("pod")]})
     found, state = ask(wants("c", cpu="4"), [node("a")], mine, before("a", "d0"), release="1.36")
     assert found == {}
-    assert state.read("DynamicResources").take("a") == ()
+    assert state.read("DynamicResources").statuses_on("a") == ()
 
 
 def test_in_1_36_a_container_must_use_the_claim() -> None:

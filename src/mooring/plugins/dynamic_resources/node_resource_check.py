@@ -1,10 +1,10 @@
-"""Whether a node has room for a pod with what its claims take of the node's resources.
+"""Checks whether a node has enough free resources for a pod and the devices of its claims.
 
-Devices may take cpu, memory and the like of their node. A search for devices reads nothing of that,
-so the check follows the search. How much is taken depends on the devices alone: nodes of one group
-(see `node_groups`) give the same devices, and with the gate on a group has devices that take the
-same. So the amounts are computed once for a group, and compared with the free room of all its nodes
-at once.
+Devices may consume cpu, memory and other resources of their node. The search for devices ignores
+these resources, so the check follows the search. The amounts depend only on the devices. Nodes of
+one group (see `node_groups`) offer the same devices, and with the gate on, devices that consume the
+same amounts. So the amounts are computed once per group and compared with the free resources of all
+its nodes at once.
 """
 
 # kube-scheduler: plugins/dynamicresources/nodeallocatabledynamicresources.go
@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from mooring.api import Node, NodeSelector, Pod, ResourceSlice
+from mooring.api import Node, NodeSelector, Pod, ResourceClaim, ResourceSlice
 from mooring.api.pod_requests import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -39,9 +39,9 @@ from mooring.plugins.dynamic_resources.claim_amounts import (
     HeldDevices,
     Statuses,
     claim_statuses,
+    consumes_node_resources,
+    insufficient_pod_resources,
     is_mapped,
-    takes_amounts,
-    too_small,
 )
 from mooring.plugins.dynamic_resources.node_devices import NodeDevices
 from mooring.plugins.dynamic_resources.node_groups import NodeGroups
@@ -63,22 +63,22 @@ NO_CONTAINER = (
     "claim {}: node-allocatable resource claim not referenced by any container within the pod"
 )
 
-#: Names the answers to which nodes have pods whose claims take resources of the node.
+#: The cache key of the mask `_have_statuses`.
 _HAS_STATUSES = ("DynamicResources", "statuses")
 _NATIVE = (CPU, MEMORY, EPHEMERAL_STORAGE)
 
 
 class Footprint(msgspec.Struct, frozen=True):
-    """What a pod takes of a node, with its claims."""
+    """The node resources that a pod and its claims consume."""
 
-    #: What its claims take.
+    #: What the claims consume, as the pod's status lists it.
     statuses: Statuses
-    #: What must be free, by resource, in the order of the refusals.
+    #: The resources that must be free and how much of each, in the order of the refusals.
     demands: tuple[tuple[str, int], ...]
 
 
-class NodeRoom:
-    """The answers about resources that claims take of nodes. Owned by one plugin."""
+class NodeResourceCheck:
+    """The check of the node resources that a pod's claims consume. Owned by one plugin."""
 
     def __init__(self, features: FeatureGates, devices: NodeDevices, *, of_groups: bool) -> None:
         self._devices = devices
@@ -94,36 +94,36 @@ class NodeRoom:
     # Sharing.
 
     def note_unshareable(self, kept: PodResourceClaims, pod: Pod) -> None:
-        """Record in `kept` the allocated claims that the pod may not share with those that use it.
+        """Record in `kept` the allocated claims that the pod may not share with their other users.
 
-        1.36 asks each node instead.
+        Emulating 1.36, do nothing: `sharing_refusal` asks each node instead.
         """
-        if self._older or not self._any:
+        if self._older or not self._any_consumer:
             return
         for index, claim in enumerate(kept.claims):
             allocation = claim.status.allocation or kept.pending.get(index)
             if allocation is None or not self._is_mapped(allocation):
                 continue
-            taken = claim.status.reserved_for and not is_reserved_for(
+            used_by_others = claim.status.reserved_for and not is_reserved_for(
                 pod, claim, of_groups=self._of_groups
             )
-            # A pending allocation is that of another pod of the group.
-            if taken or index in kept.pending:
+            # A pending allocation was made for another pod of the group.
+            if used_by_others or index in kept.pending:
                 text = NOT_SHAREABLE.format(claim.metadata.name)
                 kept.unshareable[index] = Status.unresolvable(text)
 
     def _is_mapped(self, allocation: AllocationResult) -> bool:
-        """Return whether a device of an allocation is itself a resource of its node."""
+        """Return whether a device of an allocation represents resources of its node."""
         for result in allocation.devices.results:
-            _, device = next(self._named(result), (None, None))
+            _, device = next(self._devices_named(result), (None, None))
             if device is not None and is_mapped(device):
                 return True
         return False
 
-    def shared_on(
+    def sharing_refusal(
         self, kept: PodResourceClaims, pod: Pod, index: int, node: NodeInfo
     ) -> Status | None:
-        """Return why a claim cannot be shared with the pods that use it on a node."""
+        """Return why a pod cannot share a claim with its users on a node; None if it can."""
         if not self._older:
             return kept.unshareable.get(index)
         name, namespace = kept.claims[index].metadata.name, pod.metadata.namespace
@@ -142,26 +142,26 @@ class NodeRoom:
             return Status.unresolvable(USED.format(name))
         return None
 
-    def shared_among(
+    def sharing_refusals(
         self, kept: PodResourceClaims, pod: Pod, index: int, nodes: Nodes, asked: Mask
     ) -> Iterator[tuple[Status, Mask]]:
-        """Yield what `shared_on` says, for some nodes."""
+        """Yield the refusals of `sharing_refusal` for the nodes in `asked`."""
         if not self._older:
             if index in kept.unshareable and asked.any():
                 yield kept.unshareable[index], asked
             return
         for position in np.flatnonzero(asked & nodes.follow(_HAS_STATUSES, _have_statuses)):
-            status = self.shared_on(kept, pod, index, nodes.info(int(position)))
+            status = self.sharing_refusal(kept, pod, index, nodes.info(int(position)))
             if status is not None:
                 mask = np.zeros(len(nodes), dtype=np.bool_)
                 mask[position] = True
                 yield status, mask
 
-    # Room.
+    # Free resources.
 
     @property
-    def _any(self) -> bool:
-        """Whether any device takes resources of its node."""
+    def _any_consumer(self) -> bool:
+        """Whether any device consumes resources of its node."""
         return self._devices.columns.amounts.bound > 1
 
     def footprint(
@@ -171,14 +171,14 @@ class NodeRoom:
         node: Node,
         found: Sequence[ClaimDevices] | None,
     ) -> Footprint | Status | None:
-        """Return what a pod takes of a node; None if its claims take nothing.
+        """Return what a pod consumes of a node; None if its claims consume nothing.
 
-        `found` has the devices of the claims that are not allocated yet; None if all are.
+        `found` holds the devices found for unallocated claims; None if all claims are allocated.
         """
-        if not self._any or (self._older and found is None):
+        if not self._any_consumer or (self._older and found is None):
             return None
         try:
-            held = list(self._held(kept, node, found or ()))
+            held = list(self._held_devices(kept, node, found or ()))
             if not held:
                 return None
             names = {name: claim.metadata.uid for name, claim in claim_names(pod, kept.claims)}
@@ -188,25 +188,25 @@ class NodeRoom:
         for status in statuses if self._older else ():
             if not status.containers:
                 return Status.unresolvable(NO_CONTAINER.format(status.resource_claim_name))
-        told = replace(
+        updated = replace(
             pod, status=replace(pod.status, node_allocatable_resource_claim_statuses=statuses)
         )
-        if statuses and (text := too_small(told, self._options)):
+        if statuses and (text := insufficient_pod_resources(updated, self._options)):
             return Status.unresolvable(text)
-        return Footprint(statuses, _demands(pod_requests(told, self._options)))
+        return Footprint(statuses, _demands(pod_requests(updated, self._options)))
 
-    def lacking(self, footprint: Footprint, node: NodeInfo) -> Status | None:
-        """Return the resources of which a node has not enough free."""
+    def shortage(self, footprint: Footprint, node: NodeInfo) -> Status | None:
+        """Return a refusal that names the resources a node is short of; None if it has enough."""
         short = []
-        beyond = False
+        node_too_small = False
         for name, amount in footprint.demands:
             offered = node.allocatable.get(name, 0)
             if amount > offered - node.requested.get(name, 0):
                 short.append(name)
-                beyond |= amount > offered
-        return _insufficient(short, beyond) if short else None
+                node_too_small |= amount > offered
+        return _insufficient(short, node_too_small) if short else None
 
-    def lacking_among(
+    def shortages(
         self,
         kept: PodResourceClaims,
         pod: Pod,
@@ -214,12 +214,12 @@ class NodeRoom:
         asked: Mask,
         groups: NodeGroups | None,
     ) -> Iterator[tuple[Status, Mask]]:
-        """Yield why a pod with its claims does not fit on some of the nodes."""
-        if not self._any or not asked.any():
+        """Yield why the nodes in `asked` lack free resources for a pod and its claims."""
+        if not self._any_consumer or not asked.any():
             return
-        codes = self._alike(kept, nodes, groups)
+        codes = self._device_codes(kept, nodes, groups)
         positions = np.flatnonzero(asked)
-        _, first, alike = np.unique(codes[positions], return_index=True, return_inverse=True)
+        _, first, inverse = np.unique(codes[positions], return_index=True, return_inverse=True)
         demands: dict[tuple[tuple[str, int], ...], list[int]] = {}
         for number, example in enumerate(positions[first].tolist()):
             node = nodes.info(example)
@@ -228,19 +228,19 @@ class NodeRoom:
             footprint = self.footprint(kept, pod, node.node, found)
             if isinstance(footprint, Status):
                 mask = np.zeros(len(nodes), dtype=np.bool_)
-                mask[positions[alike == number]] = True
+                mask[positions[inverse == number]] = True
                 yield footprint, mask
             elif footprint is not None:
                 demands.setdefault(footprint.demands, []).append(number)
         for needed, numbers in demands.items():
             concerned = np.zeros(len(nodes), dtype=np.bool_)
-            concerned[positions[np.isin(alike, numbers)]] = True
+            concerned[positions[np.isin(inverse, numbers)]] = True
             yield from _refusals(nodes, concerned, needed)
 
-    def _alike(
+    def _device_codes(
         self, kept: PodResourceClaims, nodes: Nodes, groups: NodeGroups | None
     ) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-        """Return a code per node; nodes with equal codes have devices that take the same."""
+        """Return a code per node; devices of nodes with equal codes consume equal amounts."""
         if groups is None:
             codes = np.zeros(len(nodes), dtype=np.intp)
         else:
@@ -248,62 +248,64 @@ class NodeRoom:
         if self._older:
             return codes
         for result in self._results(kept):
-            for one, device in self._named(result):
-                reached = _reaching(one, device, nodes)
+            for resource_slice, device in self._devices_named(result):
+                reached = _nodes_reaching(resource_slice, device, nodes)
                 codes = np.unique(2 * codes + reached, return_inverse=True)[1]
         return codes
 
     # The devices of claims.
 
     def _results(self, kept: PodResourceClaims) -> Iterator[DeviceRequestAllocationResult]:
-        """Yield the devices of allocated claims of which one may take resources of its node."""
+        """Yield all devices of each allocated claim that may consume resources of a node."""
         for index, claim in enumerate(kept.claims):
             allocation = claim.status.allocation or kept.pending.get(index)
             if allocation is not None and any(
-                takes_amounts(device)
+                consumes_node_resources(device)
                 for result in allocation.devices.results
-                for _, device in self._named(result)
+                for _, device in self._devices_named(result)
             ):
                 yield from allocation.devices.results
 
-    def _held(
+    def _held_devices(
         self, kept: PodResourceClaims, node: Node, found: Sequence[ClaimDevices]
     ) -> Iterator[HeldDevices]:
-        """Yield the claims with devices that take resources of a node."""
+        """Yield the claims with devices that consume resources of a node."""
         new = {index: one for (index, _), one in zip(kept.to_search(), found, strict=False)}
         for index, claim in enumerate(kept.claims):
             if index in new:
-                devices = [
-                    HeldDevice(
-                        one.candidate.device.name,
-                        one.candidate.device,
-                        {key: str(amount) for key, amount in one.consumed.items()},
-                    )
-                    for one in new[index].chosen
-                ]
-                if any(takes_amounts(one.device, older=self._older) for one in devices):
+                devices = _found_devices(new[index])
+                if any(consumes_node_resources(one.device, older=self._older) for one in devices):
                     yield HeldDevices(claim, devices)
                 continue
             allocation = claim.status.allocation or kept.pending.get(index)
             if allocation is None or self._older:
                 continue
-            located = [
-                (result, self._device_on(node, result)) for result in allocation.devices.results
-            ]
-            if not any(isinstance(one, Device) and takes_amounts(one) for _, one in located):
-                continue
-            devices = []
-            for result, one in located:
-                if not isinstance(one, Device):
-                    where = f"claim {claim.key}, device {result.device}, driver {result.driver}"
-                    raise AmountError(f"{where}: {one}")
-                devices.append(HeldDevice(result.device, one, result.consumed_capacity))
-            yield HeldDevices(claim, devices)
+            devices = self._allocated_devices(claim, allocation, node)
+            if devices:
+                yield HeldDevices(claim, devices)
 
-    def _named(
+    def _allocated_devices(
+        self, claim: ResourceClaim, allocation: AllocationResult, node: Node
+    ) -> list[HeldDevice]:
+        """Return the devices of an allocation; [] if none of them consumes resources of the node.
+
+        Raise AmountError if one of them consumes resources and another cannot be found.
+        """
+        located = [(result, self._device_on(node, result)) for result in allocation.devices.results]
+        if not any(isinstance(one, Device) and consumes_node_resources(one) for _, one in located):
+            return []
+        devices = []
+        for result, device in located:
+            if not isinstance(device, Device):
+                where = f"claim {claim.key}, device {result.device}, driver {result.driver}"
+                raise AmountError(f"{where}: {device}")
+            devices.append(HeldDevice(result.device, device, result.consumed_capacity))
+        return devices
+
+    def _devices_named(
         self, result: DeviceRequestAllocationResult
     ) -> Iterator[tuple[ResourceSlice, Device]]:
-        """Yield the device of an allocation and its slice; those of a newer generation first."""
+        """Yield the devices that an allocation may mean, newest pool generation first."""
         slices = self._devices.pools.slices_of((result.driver, result.pool))
         for one in sorted(slices, key=lambda one: -one.spec.pool.generation):
             for device in one.spec.devices:
@@ -311,22 +313,34 @@ class NodeRoom:
                     yield one, device
 
     def _device_on(self, node: Node, result: DeviceRequestAllocationResult) -> Device | str:
-        """Return a device of an allocation as a node reaches it, or why it does not."""
-        for one, device in self._named(result):
+        """Return the allocated device that a node reaches, or why it reaches none."""
+        for one, device in self._devices_named(result):
             spec = one.spec
-            if _is_at(node, spec.node_name, spec.all_nodes, spec.node_selector):
+            if _is_reached(node, spec.node_name, spec.all_nodes, spec.node_selector):
                 return device
             if spec.per_device_node_selection:
-                if _is_at(node, device.node_name, device.all_nodes, device.node_selector):
+                if _is_reached(node, device.node_name, device.all_nodes, device.node_selector):
                     return device
                 return f"device {result.device} does not match node"
         return f"device {result.device} not found in pool {result.pool} for driver {result.driver}"
 
 
-def _is_at(
-    node: Node, name: str | None, everywhere: bool | None, selector: NodeSelector | None
+def _found_devices(found: ClaimDevices) -> list[HeldDevice]:
+    return [
+        HeldDevice(
+            one.candidate.device.name,
+            one.candidate.device,
+            {key: str(amount) for key, amount in one.consumed.items()},
+        )
+        for one in found.chosen
+    ]
+
+
+def _is_reached(
+    node: Node, name: str | None, all_nodes: bool | None, selector: NodeSelector | None
 ) -> bool:
-    if everywhere or name == node.metadata.name:
+    """Return whether a node reaches a slice or a device; a malformed selector matches no node."""
+    if all_nodes or name == node.metadata.name:
         return True
     try:
         return selector is not None and parse_selector(selector).matches(node)
@@ -334,8 +348,8 @@ def _is_at(
         return False
 
 
-def _reaching(one: ResourceSlice, device: Device, nodes: Nodes) -> Mask:
-    """Return which nodes reach a device, as `_is_at` finds it."""
+def _nodes_reaching(one: ResourceSlice, device: Device, nodes: Nodes) -> Mask:
+    """Return which nodes reach a device, by the rules of `_is_reached`."""
     place = device if one.spec.per_device_node_selection else one.spec
     found = np.full(len(nodes.all), bool(place.all_nodes))
     if place.node_name and (row := nodes.row(place.node_name)) >= 0:
@@ -348,7 +362,7 @@ def _reaching(one: ResourceSlice, device: Device, nodes: Nodes) -> Mask:
 
 
 def _have_statuses(nodes: Nodes) -> Mask:
-    """Return which nodes have pods whose claims take resources of the node."""
+    """Return which nodes run pods whose claims consume resources of the node."""
     return np.fromiter(
         (
             any(
@@ -363,33 +377,33 @@ def _have_statuses(nodes: Nodes) -> Mask:
 
 
 def _demands(requests: dict[str, int]) -> tuple[tuple[str, int], ...]:
-    """Return what must be free: other resources than these are not taken by claims."""
+    """Return the requests for resources that claims can consume, in the order of the refusals."""
     native = [(name, requests[name]) for name in _NATIVE if requests.get(name, 0) > 0]
     pages = sorted(name for name in requests if name.startswith(HUGE_PAGES_PREFIX))
     return (*native, *((name, requests[name]) for name in pages))
 
 
-def _insufficient(short: Sequence[str], beyond: bool) -> Status:
-    """Return the refusal; preemption cannot help if a node is too small (`beyond`)."""
+def _insufficient(short: Sequence[str], node_too_small: bool) -> Status:
+    """Return the refusal; it is unresolvable if preemption cannot help (`node_too_small`)."""
     reasons = [INSUFFICIENT.format(name) for name in short]
-    return Status.unresolvable(*reasons) if beyond else Status.unschedulable(*reasons)
+    return Status.unresolvable(*reasons) if node_too_small else Status.unschedulable(*reasons)
 
 
 def _refusals(
     nodes: Nodes, concerned: Mask, demands: tuple[tuple[str, int], ...]
 ) -> Iterator[tuple[Status, Mask]]:
-    """Yield which of the nodes have too little room, by the resources they lack."""
-    beyond = np.zeros(len(nodes), dtype=np.bool_)
+    """Yield a refusal for each set of resources that some of the nodes are short of."""
+    too_small = np.zeros(len(nodes), dtype=np.bool_)
     codes = np.zeros(len(nodes), dtype=np.int64)
     for number, (name, amount) in enumerate(demands):
         short = amount > nodes.free(name)
-        beyond |= short & (amount > nodes.allocatable(name))
+        too_small |= short & (amount > nodes.allocatable(name))
         codes += short.astype(np.int64) << number
     for code in np.unique(codes[concerned]).tolist():
         if code == 0:
             continue
         short_names = [name for i, (name, _) in enumerate(demands) if code >> i & 1]
         for too_small_node in (False, True):
-            mask = concerned & (codes == code) & (beyond == too_small_node)
+            mask = concerned & (codes == code) & (too_small == too_small_node)
             if mask.any():
                 yield _insufficient(short_names, too_small_node), mask
