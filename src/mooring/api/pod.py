@@ -103,14 +103,14 @@ class PodExtendedResourceClaimStatus(Wire, frozen=True, kw_only=True):
 
 
 class NodeAllocatableMappedResources(Wire, frozen=True, kw_only=True):
-    """How much of a node's resource the devices of a claim are."""
+    """The amount of a node resource that the devices of a claim represent."""
 
     name: str = ""
     quantity: QuantityText | None = None
 
 
 class NodeAllocatableOverheadResources(Wire, frozen=True, kw_only=True):
-    """What a pod needs of a node's resource to use the devices of a claim."""
+    """The amount of a node resource that a pod needs in order to use the devices of a claim."""
 
     name: str = ""
     per_pod: QuantityText | None = None
@@ -118,14 +118,14 @@ class NodeAllocatableOverheadResources(Wire, frozen=True, kw_only=True):
 
 
 class NodeAllocatableResourceClaimStatus(Wire, frozen=True, kw_only=True):
-    """The node resources that a claim takes."""
+    """The node resources that a claim consumes."""
 
     resource_claim_name: str = ""
     #: The containers of the pod that use the claim.
     containers: tuple[str, ...] = ()
     mapping: tuple[NodeAllocatableMappedResources, ...] = ()
     overhead: tuple[NodeAllocatableOverheadResources, ...] = ()
-    #: In 1.36, instead of `mapping` and `overhead`.
+    #: The form of 1.36, instead of `mapping` and `overhead`.
     resources: ResourceList = {}
 
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 import msgspec
 
 from mooring.api.containers import Container, ContainerStatus
-from mooring.api.pod import Pod
+from mooring.api.pod import NodeAllocatableResourceClaimStatus, Pod
 from mooring.api.quantity import (
     QuantityText,
     ResourceList,
@@ -54,10 +54,10 @@ class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
     in_place_pod_level_resources: bool = True
     skip_pod_level_resources: bool = False
     exclude_overhead: bool = False
-    #: Whether the resources count that claims take of the node (DRANodeAllocatableResources).
+    #: Whether to add the node resources that claims consume (DRANodeAllocatableResources).
     use_claim_status: bool = False
     #: Whether the most that a pod holds during a resize is found container by container, as in
-    #: 1.36, and not for the sum of its containers. The status of claims is then that of 1.36 too.
+    #: 1.36, and not for the sum of its containers. Claim statuses then have the form of 1.36 too.
     by_container: bool = False
     #: Requests for containers that have none, in the units of the result.
     non_missing: dict[str, int] = {}
@@ -210,8 +210,8 @@ def _aggregate(pod: Pod, amounts: Callable[[Container, bool], _Nanos]) -> _Nanos
 def container_limits(pod: Pod, *, use_claim_status: bool = False) -> _Nanos:
     """Return the sum of the containers' limits in the spec, in billionths.
 
-    With `use_claim_status`, what the pod's claims take of the node is added to the limits that
-    there are, and to huge pages.
+    With `use_claim_status`, the amounts that the pod's claims consume are added for huge pages and
+    for the resources that have a limit.
     """
     total = _aggregate(pod, lambda container, _: _nanos(container.resources.limits))
     if use_claim_status:
@@ -313,32 +313,31 @@ def _add_claims(total: _Nanos, pod: Pod, options: RequestOptions) -> None:
 
 
 def _claim_amounts(pod: Pod) -> _Nanos:
-    """Return what the pod's claims take of its node."""
+    """Return the node resources that the pod's claims consume."""
     total: _Nanos = {}
     for claim in pod.status.node_allocatable_resource_claim_statuses:
-        for mapped in claim.mapping:
-            if mapped.quantity is not None:
-                _add(total, {mapped.name: parse_nanos(mapped.quantity)})
-        for overhead in claim.overhead:
-            amount = parse_nanos(overhead.per_pod or 0)
-            amount += len(claim.containers) * parse_nanos(overhead.per_container or 0)
-            _add(total, {overhead.name: amount})
+        _add_claim(total, claim, len(claim.containers))
     return total
 
 
 def claim_amounts_of_container(pod: Pod, name: str) -> dict[str, int]:
-    """Return what the claims that a container uses take of its node, in billionths."""
+    """Return the node resources that the claims of one container consume, in billionths."""
     total: _Nanos = {}
     for claim in pod.status.node_allocatable_resource_claim_statuses:
-        if name not in claim.containers:
-            continue
-        for mapped in claim.mapping:
-            if mapped.quantity is not None:
-                _add(total, {mapped.name: parse_nanos(mapped.quantity)})
-        for overhead in claim.overhead:
-            amount = parse_nanos(overhead.per_pod or 0) + parse_nanos(overhead.per_container or 0)
-            _add(total, {overhead.name: amount})
+        if name in claim.containers:
+            _add_claim(total, claim, 1)
     return total
+
+
+def _add_claim(total: _Nanos, claim: NodeAllocatableResourceClaimStatus, containers: int) -> None:
+    """Add the node resources that a claim consumes if this many containers use it."""
+    for mapped in claim.mapping:
+        if mapped.quantity is not None:
+            _add(total, {mapped.name: parse_nanos(mapped.quantity)})
+    for overhead in claim.overhead:
+        amount = parse_nanos(overhead.per_pod or 0)
+        amount += containers * parse_nanos(overhead.per_container or 0)
+        _add(total, {overhead.name: amount})
 
 
 def _pod_level_requests(pod: Pod, options: RequestOptions) -> _Nanos:
@@ -414,8 +413,8 @@ def pod_and_non_zero_requests(
     pod: Pod, options: RequestOptions = DEFAULT_OPTIONS
 ) -> tuple[dict[str, int], tuple[int, int]]:
     """Return what `pod_requests` and `pod_non_zero_requests` do, for most pods in one sum."""
-    if (alone := _only_requests(pod, options)) is not None:
-        amounts, non_zero = _requests_of_one(tuple(alone.items()))
+    if (requests := _only_requests(pod, options)) is not None:
+        amounts, non_zero = _amounts_of_container(tuple(requests.items()))
         return dict(amounts), non_zero
     nanos = _pod_nanos(pod, options, {})
     if options.use_status_resources and not options.by_container and _is_resized(pod):
@@ -437,7 +436,7 @@ def pod_and_non_zero_requests(
     )
 
 
-#: Of more requests, each could be a cached object of megabytes.
+#: How many requests a cached container may have; it bounds the memory of the cache.
 _MOST_CACHED = 8
 
 
@@ -463,15 +462,15 @@ def _only_requests(pod: Pod, options: RequestOptions) -> ResourceList | None:
 
 
 @lru_cache(maxsize=4096)
-def _requests_of_one(
+def _amounts_of_container(
     requests: tuple[tuple[str, QuantityText], ...],
 ) -> tuple[dict[str, int], tuple[int, int]]:
-    """Return the amounts of one container, once for the pods of a template."""
+    """Return requests and non-zero requests of a container; cached for pods of one template."""
     nanos = {name: parse_nanos(quantity) for name, quantity in requests}
-    missing = {**_NON_ZERO_NANOS, **nanos}
+    non_zero = {**_NON_ZERO_NANOS, **nanos}
     return _rounded(nanos), (
-        milli_value_of_nanos(missing[CPU]),
-        value_of_nanos(missing[MEMORY]),
+        milli_value_of_nanos(non_zero[CPU]),
+        value_of_nanos(non_zero[MEMORY]),
     )
 
 

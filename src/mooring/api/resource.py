@@ -96,7 +96,7 @@ class DeviceTaint(Wire, frozen=True, kw_only=True):
 
 
 class NodeAllocatableMapping(Wire, frozen=True, kw_only=True):
-    """How much of a node's resource a device is: an amount per device, or per unit of capacity."""
+    """The amount of a node resource that a device represents, per device or unit of capacity."""
 
     capacity_key: str | None = None
     capacity_multiplier: QuantityText | None = None
@@ -104,21 +104,21 @@ class NodeAllocatableMapping(Wire, frozen=True, kw_only=True):
 
 
 class NodeAllocatableOverhead(Wire, frozen=True, kw_only=True):
-    """What a pod needs of a node's resource to use a device."""
+    """The amount of a node resource that a pod needs in order to use a device."""
 
     per_pod: QuantityText | None = None
     per_container: QuantityText | None = None
 
 
 class NodeAllocatableResource(Wire, frozen=True, kw_only=True):
-    """What the allocation of a device takes of a resource of its node, such as cpu."""
+    """How much of a node resource, such as cpu, the allocation of a device consumes."""
 
     mapping: NodeAllocatableMapping | None = None
     overhead: NodeAllocatableOverhead | None = None
 
 
 class NodeAllocatableResourceMapping(Wire, frozen=True, kw_only=True):
-    """The same as Kubernetes 1.36 has it: without overhead."""
+    """The form of NodeAllocatableResource in Kubernetes 1.36, which has no overhead."""
 
     capacity_key: str | None = None
     allocation_multiplier: QuantityText | None = None
@@ -139,7 +139,7 @@ class Device(Wire, frozen=True, kw_only=True):
     binding_conditions: tuple[str, ...] = ()
     binding_failure_conditions: tuple[str, ...] = ()
     allow_multiple_allocations: bool | None = None
-    #: By name of a node's resource; `node_allocatable_resource_mappings` in 1.36.
+    #: By name of the node resource; 1.36 has `node_allocatable_resource_mappings` instead.
     node_allocatable_resources: dict[str, NodeAllocatableResource] = {}
     node_allocatable_resource_mappings: dict[str, NodeAllocatableResourceMapping] = {}
 
@@ -208,10 +208,10 @@ class CapacityRequirements(Wire, frozen=True, kw_only=True):
 
 
 class DeviceDerivedAttribute(Wire, frozen=True, kw_only=True):
-    """An attribute that a request computes for each device, for use in constraints."""
+    """An attribute that a request computes from each device, for use in constraints."""
 
     name: str = ""
-    #: A CEL expression of the device.
+    #: A CEL expression that reads the variable `device`.
     expression: str = ""
 
 

@@ -69,10 +69,10 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
     counts_leaving_victims: bool
     #: Whether a capacity that is rounded up to a step is written in the step's format.
     rounds_in_format_of_step: bool
-    #: Whether devices are allocated as in 1.36. `AllocatorFeatures.older_allocator` says what differs.
+    #: Whether devices are allocated as in 1.36; `AllocatorFeatures` lists the differences.
     older_allocator: bool
-    #: Whether devices take resources of their node by `nodeAllocatableResourceMappings`. A claim
-    #: that takes some must then be used by a container, and by one pod of a node only.
+    #: Whether devices state the node resources they consume in `nodeAllocatableResourceMappings`.
+    #: A claim that consumes some must then be used by a container, and by only one pod per node.
     older_node_allocatable: bool
     #: Whether metrics have the names, help and stability of `observe/metrics_1_36.py`.
     older_metrics: bool

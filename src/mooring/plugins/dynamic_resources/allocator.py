@@ -5,8 +5,8 @@ candidate that fits. If the remaining requests then cannot be satisfied, it back
 next candidate. The first complete result is returned.
 """
 
-# dynamic-resource-allocation: structured/internal/experimental/allocator_experimental.go; with the
-# gates of alpha features off, the incubating variant decides the same
+# dynamic-resource-allocation: structured/internal/experimental/allocator_experimental.go. The
+# incubating variant makes the same decisions while the gates of alpha features are off.
 
 from __future__ import annotations
 
@@ -68,11 +68,14 @@ class AllocatorFeatures(msgspec.Struct, frozen=True):
     list_attributes: bool = False
     derived_attributes: bool = False
     compatibility_groups: bool = False
-    #: Whether devices are allocated as in 1.36: a device is distinct if it differs from the last
-    #: device of each request; all nodes reach the counters of every pool; a request for all devices
-    #: leaves out those with too little capacity; a share without capacity consumes counters again;
-    #: configuration for all requests names them; expressions read lists of values only if
-    #: `list_attributes` is on. Errors have other texts.
+    #: Whether devices are allocated as in 1.36:
+    #: - distinctAttribute compares a device only with the last device of each request;
+    #: - all nodes reach the counters of every pool;
+    #: - a request for all devices leaves out those with too little capacity;
+    #: - each share of a device that consumes no capacity consumes the device's counters again;
+    #: - configuration that applies to all requests lists their names;
+    #: - expressions read lists of values only if `list_attributes` is on;
+    #: - some errors have other texts.
     older_allocator: bool = False
     optional_node_operations: bool = False
     rounding: Rounding = WHOLE
@@ -336,7 +339,7 @@ class Allocator:
     def derived_attribute(
         self, wanted: Wanted, candidate: CandidateDevice, name: str
     ) -> DeviceAttribute | None:
-        """Return an attribute as a request that derives attributes sees it, or None."""
+        """Return a device's attribute, derived if the request derives it; None if it has none."""
         expression = wanted.derived.get(name)
         if expression is None:
             return find_attribute(candidate, name)
@@ -375,7 +378,7 @@ class Allocator:
         return found
 
     def groups_in_use(self, candidate: CandidateDevice) -> PoolGroups:
-        """Return what the allocated devices of a device's pool have in common."""
+        """Return the compatibility groups that the allocated devices of a device's pool share."""
         pool = candidate.pool
         found = self._groups.get(pool.id)
         if found is None:

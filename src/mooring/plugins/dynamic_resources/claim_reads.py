@@ -72,7 +72,7 @@ class ClaimReads:
         self._lists = lists
         self._capacity = capacity
         self._epoch = columns.epoch
-        #: By the text of a selector, by requests for capacity, or by a derived attribute.
+        #: Codes by the text of a selector, by requests for capacity, or by a derived attribute.
         self._results: dict[str | bytes | _Derived, Coded] = {}
 
     def of(self, claims: Sequence[ResourceClaim], classes: Classes) -> Projection:
@@ -88,12 +88,12 @@ class ClaimReads:
         derived: dict[_Derived, None] = {}
         capacities: list[CapacityRequirements | None] = []
         for claim in claims:
-            names: set[str] = set()
+            constrained: set[str] = set()
             for constraint in claim.spec.devices.constraints:
                 name = constraint.match_attribute or constraint.distinct_attribute or ""
-                names.add(name)
-                both = (name, name.partition("/")[2])
-                inputs += [columns.attributes[one] for one in both if one in columns.attributes]
+                constrained.add(name)
+                names = (name, name.partition("/")[2])
+                inputs += [columns.attributes[one] for one in names if one in columns.attributes]
             for request in _requests(claim):
                 device_class = classes.get(request.device_class_name)
                 if device_class is not None:
@@ -101,9 +101,11 @@ class ClaimReads:
                 expressions.update(dict.fromkeys(_texts(request.selectors)))
                 if request.capacity not in capacities:
                     capacities.append(request.capacity)
-                for attribute in request.derived_attributes:
-                    if attribute.name in names:
-                        derived[_Derived(attribute.expression)] = None
+                derived.update(
+                    (_Derived(attribute.expression), None)
+                    for attribute in request.derived_attributes
+                    if attribute.name in constrained
+                )
         if len(inputs) + len(expressions) + len(derived) > _MOST:
             return Projection(columns, [columns.serials])
         inputs += [self._kept(text, partial(self._select, text)) for text in expressions]
@@ -136,12 +138,13 @@ class ClaimReads:
     def _by_result(
         self, programs: ProgramCache, expression: str, ask: Callable[[str, Device], Hashable]
     ) -> Coded:
+        """Return codes by what `ask` returns for a device; it is called once per distinct input."""
         columns = self._columns
         try:
             reads = programs.reads(expression)
             inputs = [columns.drivers, columns.faults, *self._inputs(reads)]
         except CompileError:
-            # The search reports it; it is the same for every device.
+            # The search reports the error, which is the same for every device.
             return columns.drivers
         except _ReadsAllError:
             return columns.serials
@@ -192,7 +195,7 @@ class ClaimReads:
 
 
 class _Derived(msgspec.Struct, frozen=True):
-    """The expression of a derived attribute, which is cached apart from selectors."""
+    """The expression of a derived attribute, as a cache key that no selector is equal to."""
 
     expression: str
 

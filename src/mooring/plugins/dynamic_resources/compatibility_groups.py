@@ -13,32 +13,32 @@ from mooring.api.resource import Device
 
 
 class GroupsInCommon(msgspec.Struct, frozen=True):
-    """What the devices that consume from one counter set agree on."""
+    """The compatibility groups that the users of one counter set have in common."""
 
-    #: Whether the first of them has groups. Devices with and without groups exclude each other.
+    #: Whether the first user has groups. Devices with and without groups exclude each other.
     is_grouped: bool
-    #: The groups that all of them have.
+    #: The groups that all users have.
     groups: frozenset[str]
 
     def admits(self, groups: frozenset[str]) -> bool:
-        """Return whether a device with some groups may join."""
+        """Return whether a device with these groups may use the counter set too."""
         if bool(groups) != self.is_grouped:
             return False
         return not groups or bool(self.groups & groups)
 
     def joined(self, groups: frozenset[str]) -> GroupsInCommon:
-        """Return what is left in common if a device joins, even one that is not admitted."""
+        """Return the groups in common with one more device, even if it is not admitted."""
         if not self.is_grouped or not groups:
             return self
         return GroupsInCommon(True, self.groups & groups)
 
 
-#: By counter set of a pool.
+#: The groups in common of a pool's devices, by counter set.
 PoolGroups = Mapping[str, GroupsInCommon]
 
 
 def admitted(device: Device, users: PoolGroups) -> PoolGroups | None:
-    """Return what the users of a pool's counters have in common with one more device.
+    """Return the groups in common after a device has joined the users of a pool's counters.
 
     Return None if the device may not join them.
     """
@@ -53,7 +53,7 @@ def admitted(device: Device, users: PoolGroups) -> PoolGroups | None:
 
 
 def groups_of(devices: Iterable[Device]) -> PoolGroups:
-    """Return what allocated devices of a pool have in common."""
+    """Return the groups that devices of one pool have in common."""
     found: dict[str, GroupsInCommon] = {}
     for device in devices:
         for consumption in device.consumes_counters:
@@ -67,7 +67,7 @@ def _joined(before: GroupsInCommon | None, groups: frozenset[str]) -> GroupsInCo
 
 
 def uses_groups(one: ResourceSlice) -> bool:
-    """Return whether a device of a slice has groups."""
+    """Return whether a device of a slice has compatibility groups."""
     return any(
         consumption.compatibility_groups
         for device in one.spec.devices

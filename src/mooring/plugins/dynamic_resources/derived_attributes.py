@@ -1,4 +1,4 @@
-"""Derived attributes: values that requests compute for devices, for use in constraints."""
+"""Derived attributes: values that requests compute from devices, for use in constraints."""
 
 # dynamic-resource-allocation: cel/compile.go (EvaluateDerivedAttribute), cel/cache.go
 
@@ -12,7 +12,7 @@ from mooring.cel.environment import Program
 from mooring.cel.values import EvaluationError, Optional, Semver, TypeValue
 from mooring.plugins.dynamic_resources.selectors import MAX_COST, DeviceEnvironment, ProgramCache
 
-#: What the elements of a list are called in messages, by their kind.
+#: What messages call the elements of a list, by their Go type.
 _ELEMENTS = {"bool": "bool", "int64": "int", "string": "string", "semver.Version": "semver"}
 
 
@@ -20,18 +20,18 @@ class DerivedAttributes(ProgramCache):
     """A cache of compiled derived attributes. Owned by the scheduling loop."""
 
     def __init__(self) -> None:
-        # Lists are accepted in any case: if they are off, the API server refuses them.
+        # Lists are always accepted: if their gate is off, the API server refuses them.
         environment = DeviceEnvironment(lists=True)
         super().__init__(lambda text: environment.compile_derived(text, lists=True))
 
     def evaluate(self, program: Program, variables: dict[str, Any]) -> DeviceAttribute:
-        """Return the value for a device, or raise EvaluationError."""
+        """Return the value that an expression has for a device, or raise EvaluationError."""
         value, _ = program.evaluate(variables, MAX_COST)
         return to_attribute(value)
 
 
 def to_attribute(value: Any) -> DeviceAttribute:
-    """Return a value as an attribute; raise EvaluationError if it is of another kind.
+    """Convert a CEL value to an attribute; raise EvaluationError if its type is unsupported.
 
     >>> to_attribute([1, 2]).int_values
     (1, 2)
@@ -74,7 +74,7 @@ def _to_list(elements: list[Any]) -> DeviceAttribute:
 
 
 def _native(value: Any) -> Any:
-    """Return a value as Go sees it: an optional value is what it holds, a type is its name."""
+    """Convert a CEL value as cel-go does: an optional to its content, a type to its name."""
     while isinstance(value, Optional):
         value = value.value if value.present else _ABSENT
     return value.name if isinstance(value, TypeValue) else value

@@ -159,7 +159,8 @@ class DeviceColumns:
         self.natures = ValueCodes(self._capacity)
         #: All capacities of a device together.
         self.contents = ValueCodes(self._capacity)
-        #: What a device takes of its node; only if the gate DRANodeAllocatableResources is on.
+        #: The node resources that a device consumes; filled only if the gate
+        #: DRANodeAllocatableResources is on.
         self.amounts = ValueCodes(self._capacity)
         #: A number of its own for every row that was ever written.
         self.serials = SerialCodes(self._capacity)

@@ -17,7 +17,7 @@ _Scalar = tuple[str, Any] | None
 #: The values of an attribute that may be a list. None if there is none, or if the kind is unknown.
 _Values = frozenset[tuple[str, Any]] | None
 
-#: Kinds of values, in the order in which they are looked for.
+#: The kinds of values, in the order in which kube-scheduler looks for them.
 _SCALARS = ("string", "int", "bool", "version")
 _KINDS = ("int", "bool", "string", "version")
 
@@ -35,12 +35,12 @@ def find_attribute(candidate: CandidateDevice, name: str) -> DeviceAttribute | N
     return device.attributes.get(key) if slash and domain == candidate.id[0] else None
 
 
-#: Returns an attribute as a request sees it, or None.
+#: Returns the attribute of a device with a name, or None.
 Find = Callable[[CandidateDevice, str], DeviceAttribute | None]
 
 
 class DeviceConstraintState(Protocol):
-    """A constraint that is told of each device the search chooses and takes back."""
+    """A constraint that keeps track of the devices that the search has chosen."""
 
     def add(
         self, request: str, sub_request: str, candidate: CandidateDevice, find: Find = ...
@@ -53,7 +53,7 @@ class DeviceConstraintState(Protocol):
         ...
 
     def state(self) -> Hashable:
-        """Return what decides about further devices."""
+        """Return everything that decides whether further devices are accepted."""
         ...
 
 
@@ -99,7 +99,7 @@ def _values(attribute: DeviceAttribute) -> _Values:
     return None
 
 
-class _OfRequests(ABC):
+class _AttributeConstraint(ABC):
     def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
         self._requests = frozenset(requests)
         self._attribute = attribute
@@ -137,7 +137,7 @@ class _OfRequests(ABC):
     def _take_back(self, request: str) -> None: ...
 
 
-class MatchAttribute(_OfRequests):
+class MatchAttribute(_AttributeConstraint):
     """The constraint that all devices have the same value of an attribute."""
 
     def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
@@ -158,11 +158,11 @@ class MatchAttribute(_OfRequests):
         self._count -= 1
 
     def state(self) -> Hashable:
-        """Return what further devices must have; None if there is no device yet."""
+        """Return the value that further devices must have; None before the first device."""
         return (self._value,) if self._count else None
 
 
-class MatchAnyValue(_OfRequests):
+class MatchAnyValue(_AttributeConstraint):
     """The constraint that all devices have a value of an attribute in common."""
 
     def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
@@ -185,11 +185,11 @@ class MatchAnyValue(_OfRequests):
         self._common.pop()
 
     def state(self) -> Hashable:
-        """Return what further devices must have; None if there is no device yet."""
+        """Return the value that further devices must have; None before the first device."""
         return self._common[-1] if self._common else None
 
 
-class DistinctAttribute(_OfRequests):
+class DistinctAttribute(_AttributeConstraint):
     """The constraint that no two devices have the same value of an attribute."""
 
     def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
@@ -211,7 +211,7 @@ class DistinctAttribute(_OfRequests):
         return frozenset(self._taken)
 
 
-class DistinctValues(_OfRequests):
+class DistinctValues(_AttributeConstraint):
     """The constraint that no two devices have a value of an attribute in common."""
 
     def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
@@ -233,7 +233,7 @@ class DistinctValues(_OfRequests):
         return frozenset(self._taken)
 
 
-class DistinctByRequest(_OfRequests):
+class DistinctByRequest(_AttributeConstraint):
     """The constraint that no two devices have the same value of an attribute, as in 1.36.
 
     Only one value is kept per request: that of the request's last device.

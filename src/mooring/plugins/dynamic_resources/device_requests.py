@@ -36,7 +36,7 @@ class Wanted(msgspec.Struct):
     device_class: DeviceClass
     #: CEL expressions: the class (None for those of the request), the index, the expression.
     selectors: tuple[tuple[DeviceClass | None, int, str], ...]
-    #: CEL expressions of the attributes that the request derives, by name.
+    #: The CEL expressions of the attributes that the request derives, by attribute name.
     derived: dict[str, str]
     #: How many devices; for a request of all devices, `everything` lists them.
     count: int = 0

@@ -76,7 +76,7 @@ class Features(Protocol):
 
     @property
     def compatibility_groups(self) -> bool:
-        """Whether devices with groups that differ exclude each other."""
+        """Whether devices must have a compatibility group in common to share counters."""
         ...
 
     @property
@@ -119,7 +119,7 @@ class Ground(Protocol):
     def derived_attribute(
         self, wanted: Wanted, candidate: CandidateDevice, name: str
     ) -> DeviceAttribute | None:
-        """Return an attribute as a request that derives attributes sees it, or None."""
+        """Return a device's attribute, derived if the request derives it; None if it has none."""
         ...
 
     def available_counters(self, candidate: CandidateDevice) -> dict[str, Amounts]:
@@ -127,7 +127,7 @@ class Ground(Protocol):
         ...
 
     def groups_in_use(self, candidate: CandidateDevice) -> PoolGroups:
-        """Return what the allocated devices of a device's pool have in common."""
+        """Return the compatibility groups that the allocated devices of a device's pool share."""
         ...
 
 
@@ -163,7 +163,8 @@ class DeviceSearch:
         self._planned: dict[DeviceID, Amounts] = {}
         #: What the choices so far consume of counters, by pool and counter set.
         self._counters: dict[tuple[str, str], dict[str, Amounts]] = {}
-        #: What the users of counters have in common, by pool; also counts the choices so far.
+        #: The compatibility groups that the users of counters share, with the choices so far, by
+        #: pool.
         self._groups: dict[tuple[str, str], PoolGroups] = {}
         #: How many devices were looked for.
         self.steps = 0
@@ -310,7 +311,7 @@ class DeviceSearch:
                 taints=features.device_taints,
                 capacity=features.consumable_capacity,
                 rounding=features.rounding,
-                forgets=features.older_allocator,
+                older_distinct=features.older_allocator,
             )
             if self._pruning.is_usable and not self._pruning.is_ever_possible():
                 raise _NotEnoughError
@@ -403,10 +404,10 @@ class DeviceSearch:
         return candidate.reachable
 
     def is_one_of_all(self, wanted: Wanted, candidate: CandidateDevice) -> bool:
-        """Return whether a request for all devices is for this one too.
+        """Return whether a request for all devices includes this one.
 
-        That is so even if too little of its capacity is left: the request then fails. In 1.36, it
-        leaves out such a device.
+        It does even if too little of the device's capacity is left; the request then fails. In
+        1.36, the request leaves out such a device.
         """
         features = self._ground.features
         if features.older_allocator:
@@ -492,7 +493,7 @@ class DeviceSearch:
         return undo
 
     def _join(self, candidate: CandidateDevice, undo: list[Callable[[], object]]) -> bool:
-        """Add a device to the users of its pool's counters; return False if groups forbid it."""
+        """Add a device to the users of its pool's counters; return False if no group fits."""
         pool = candidate.pool.id
         before = self._groups.get(pool)
         if before is None:
@@ -514,7 +515,7 @@ class DeviceSearch:
         allocated = self._ground.allocated
         if device in self._planned or allocated.consumed(device) is not None:
             return True
-        # In 1.36, a share that consumes no capacity does not count.
+        # In 1.36, a share that consumes no capacity is ignored.
         return not self._ground.features.older_allocator and allocated.is_shared(device)
 
     def _count(self, candidate: CandidateDevice) -> bool:

@@ -93,8 +93,8 @@ class DynamicResources(Plugin):
 
     name = STATE
     Args = DynamicResourcesArgs
-    # Pods with claims are not signed, so their answers are never reused. For other pods it says
-    # the same of every node, whatever runs there.
+    # Pods with claims are not signed, so their results are never reused. For other pods the result
+    # is the same on every node, whatever pods run there.
     reads_pods = False
     filters_slowly = True
 
@@ -146,7 +146,7 @@ class DynamicResources(Plugin):
         self._derived: DerivedAttributes | None = None
         if self._features.derived_attributes:
             self._derived = handle.shared(f"{self.name}/derived", DerivedAttributes)
-        #: Whether devices may take resources of their node.
+        #: Whether devices may consume resources of their node.
         self._amounts = enabled("DRANodeAllocatableResources")
         groups = handle.shared(f"{self.name}/groups", self._make_groups)
         self._devices = groups.devices

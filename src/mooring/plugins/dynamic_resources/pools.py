@@ -7,7 +7,7 @@ Nodes that reach the same slices of a pool share one Pool.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from weakref import WeakValueDictionary
 
@@ -25,7 +25,7 @@ PoolID = tuple[str, str]
 
 _BY_NODE = "node"
 _BY_POOL = "pool"
-#: The slices that count as missing, by pool.
+#: The index, by pool, of slices that are treated as missing.
 _IGNORED = "ignored"
 #: The index keys of slices that do not belong to a single node, and of those with counters.
 _SHARED = ""
@@ -161,7 +161,7 @@ class SlicePools:
     ) -> None:
         """Index the slices.
 
-        Without `groups`, slices with compatibility groups are ignored, so that their pools are
+        Without `groups`, slices with compatibility groups are ignored, which makes their pools
         incomplete. With `counters_everywhere`, all nodes reach the counters of every pool.
         """
         self._lister = lister
@@ -204,10 +204,10 @@ class SlicePools:
 
     @property
     def troubled(self) -> tuple[Pool, ...]:
-        """The incomplete and invalid pools that every node takes note of, in 1.36.
+        """The incomplete and invalid pools that all nodes must consider; none unless as in 1.36.
 
-        Every node reaches the counters of every pool, even if it does not reach a device. A pool
-        of which it reaches nothing else matters only if it is incomplete or invalid.
+        In 1.36 every node reaches the counters of every pool, even if it reaches none of the
+        pool's devices. Such a pool matters only if it is incomplete or invalid.
         """
         if not self._counters_everywhere:
             return ()
@@ -380,26 +380,33 @@ def _build(
             seen.add(device.name)
     if not partitions:
         return Pool(key, slices=tuple(with_devices), reach=reach)
-    pool = Pool(
+    missing = _missing_counter((*with_devices, *elsewhere), counter_sets)
+    if missing:
+        return Pool(key, invalid=missing)
+    return Pool(
         key,
         slices=tuple(with_devices),
         others=tuple(elsewhere),
         counter_sets=counter_sets,
         reach=reach,
     )
-    consumptions = [
+
+
+def _missing_counter(
+    slices: Iterable[ResourceSlice], counter_sets: Mapping[str, CounterSet]
+) -> str:
+    """Return which counter that a device consumes does not exist; "" if all exist."""
+    consumptions = (
         consumption
-        for one in (*with_devices, *elsewhere)
+        for one in slices
         for device in one.spec.devices
         for consumption in device.consumes_counters
-    ]
+    )
     for consumption in consumptions:
         counter_set = counter_sets.get(consumption.counter_set)
         if counter_set is None:
-            text = f"counter set {consumption.counter_set} not found"
-            return Pool(key, invalid=text)
+            return f"counter set {consumption.counter_set} not found"
         for name in consumption.counters:
             if name not in counter_set.counters:
-                text = f"counter {name} not found in counter set {counter_set.name}"
-                return Pool(key, invalid=text)
-    return pool
+                return f"counter {name} not found in counter set {counter_set.name}"
+    return ""

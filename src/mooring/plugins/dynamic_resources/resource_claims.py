@@ -113,7 +113,7 @@ def claim_users(pod: Pod, group: WorkloadPodGroup | None) -> list[ResourceClaimC
 
 
 def claim_names(pod: Pod, claims: Iterable[ResourceClaim]) -> Iterator[tuple[str, ResourceClaim]]:
-    """Yield the claims of a pod, as `find_claims` returns them, with their names in the pod."""
+    """Yield the claims that `find_claims` returned, each with the name of its entry in the pod."""
     left_out = _left_out(pod)
     names = (
         entry.name
@@ -124,7 +124,7 @@ def claim_names(pod: Pod, claims: Iterable[ResourceClaim]) -> Iterator[tuple[str
 
 
 def _left_out(pod: Pod) -> set[str]:
-    """Return the names of entries for which deliberately no claim was created."""
+    """Return the names of the pod's entries that deliberately have no claim."""
     return {
         status.name
         for status in pod.status.resource_claim_statuses

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 import msgspec
 from msgspec.structs import replace
@@ -54,11 +54,11 @@ def allocation_of(
     binding_conditions: bool,
     older: bool = False,
 ) -> AllocationResult:
-    """Return the allocation of a claim on a node; `older` as in AllocatorFeatures."""
+    """Return the allocation of a claim on a node; with `older`, its configuration is as in 1.36."""
     results = tuple(_result(one, rng, binding_conditions) for one in found.chosen)
     config = tuple(_config(found, older))
     if not older:
-        config = tuple(_unnamed(one, found.taken) for one in config)
+        config = tuple(_without_names(one, found.taken) for one in config)
     return AllocationResult(
         devices=DeviceAllocationResult(results=results, config=config),
         node_selector=_node_selector(found, node_name),
@@ -86,14 +86,18 @@ def _result(
     )
 
 
-def _unnamed(
+def _without_names(
     config: DeviceAllocationConfiguration, taken: Iterable[Wanted]
 ) -> DeviceAllocationConfiguration:
-    """Return a configuration without names if it is for every request."""
-    requests = config.requests
-    if all(wanted.request in requests or wanted.name in requests for wanted in taken):
+    """Remove the names of requests from a configuration that applies to every request."""
+    if all(_is_named(wanted, config.requests) for wanted in taken):
         return replace(config, requests=())
     return config
+
+
+def _is_named(wanted: Wanted, requests: Container[str]) -> bool:
+    """Return whether a configuration for these requests applies to a request."""
+    return wanted.request in requests or wanted.name in requests
 
 
 def _config(found: ClaimDevices, older: bool) -> Iterable[DeviceAllocationConfiguration]:
@@ -114,12 +118,9 @@ def _config(found: ClaimDevices, older: bool) -> Iterable[DeviceAllocationConfig
         if not own.requests:
             yield applies
             continue
-        for wanted in found.taken:
-            if wanted.request in own.requests or wanted.name in own.requests:
-                yield applies
-                # In 1.36, it is repeated for every request.
-                if not older:
-                    break
+        uses = sum(_is_named(wanted, own.requests) for wanted in found.taken)
+        # 1.36 repeats the configuration for every request.
+        yield from [applies] * (uses if older else min(uses, 1))
 
 
 def _node_selector(found: ClaimDevices, node_name: str) -> NodeSelector | None:

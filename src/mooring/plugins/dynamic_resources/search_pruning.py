@@ -12,7 +12,7 @@ distinctAttribute of 1.36, which forgets values when the search takes a device b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -35,7 +35,7 @@ Needs = dict[Accepted, int]
 
 #: Evaluates a selector: a result, or the text of an error.
 Evaluate = Callable[[str, CandidateDevice], bool | str]
-#: Returns an attribute as a request sees it, or raises AllocationError.
+#: Returns a device's attribute, derived if the request derives it; may raise AllocationError.
 Derive = Callable[[Wanted, CandidateDevice, str], DeviceAttribute | None]
 
 
@@ -53,45 +53,30 @@ class Pruning:
         taints: bool,
         capacity: bool,
         rounding: Rounding,
-        forgets: bool,
+        older_distinct: bool,
     ) -> None:
-        """Compare devices; with `forgets`, distinctAttribute is that of 1.36."""
+        """Find interchangeable devices; with `older_distinct`, distinctAttribute is as in 1.36."""
         self._rounding = rounding
         self._allocated = allocated
         self._taints = taints
         self._capacity = capacity
         every = [wanted for _, requests in claims for request in requests for wanted in request]
         expressions = list(dict.fromkeys(text for one in every for _, _, text in one.selectors))
-        attributes = sorted(
-            {
-                constraint.match_attribute or constraint.distinct_attribute or ""
-                for claim, _ in claims
-                for constraint in claim.spec.devices.constraints
-            }
-        )
+        attributes = _constrained_attributes(claim for claim, _ in claims)
         results = [
             [evaluate(expression, candidate) for expression in expressions]
             for candidate in candidates
         ]
-        derived = {
-            (name, one.derived[name]): one
-            for one in every
-            for name in attributes
-            if name in one.derived
-        }
         #: Whether branches may be pruned at all.
         self.is_usable = (
             not any(isinstance(result, str) for row in results for result in row)
             and not any(isinstance(one.reachable, PoolError) for one in candidates)
-            and all(_cannot_fail(claim, requests, forgets) for claim, requests in claims)
+            and all(_cannot_fail(claim, requests, older_distinct) for claim, requests in claims)
         )
         if not self.is_usable:
             return
         try:
-            values = [
-                tuple(derive(one, candidate, name) for (name, _), one in derived.items())
-                for candidate in candidates
-            ]
+            derived = _derived_values(every, attributes, candidates, derive)
         except AllocationError:
             self.is_usable = False
             return
@@ -103,11 +88,11 @@ class Pruning:
                     tuple(row),
                     *_traits(candidate, attributes),
                     allocated.state_of(candidate.id),
-                    computed,
+                    values,
                 ),
                 len(index),
             )
-            for candidate, row, computed in zip(candidates, results, values, strict=True)
+            for candidate, row, values in zip(candidates, results, derived, strict=True)
         ]
         examples = {
             code: (candidate, dict(zip(expressions, row, strict=True)))
@@ -129,16 +114,19 @@ class Pruning:
             for one in every
         }
         self._accepted = accepted
-        #: What is needed from a request on: by claim, by request.
-        self._needs: list[list[Needs]] = []
+        #: What a request and all later ones need: by claim, by request.
+        self._needs = self._remaining_needs([requests for _, requests in claims])
+
+    def _remaining_needs(self, claims: Sequence[list[list[Wanted]]]) -> list[list[Needs]]:
+        needs: list[list[Needs]] = []
         after: Needs = {}
-        for _, requests in reversed(claims):
+        for requests in reversed(claims):
             row: list[Needs] = [after]
             for request in reversed(requests):
                 after = self._with(after, request)
                 row.append(after)
-            self._needs.append(row[::-1])
-        self._needs.reverse()
+            needs.append(row[::-1])
+        return needs[::-1]
 
     def _serves(
         self, wanted: Wanted, candidate: CandidateDevice, selected: dict[str, bool | str]
@@ -192,6 +180,36 @@ class Pruning:
         return _suffices(self._needs[0][0], Counter(self.codes))
 
 
+def _constrained_attributes(claims: Iterable[ResourceClaim]) -> list[str]:
+    """Return the names of the attributes that constraints of the claims compare."""
+    return sorted(
+        {
+            constraint.match_attribute or constraint.distinct_attribute or ""
+            for claim in claims
+            for constraint in claim.spec.devices.constraints
+        }
+    )
+
+
+def _derived_values(
+    every: Iterable[Wanted],
+    attributes: Sequence[str],
+    candidates: Iterable[CandidateDevice],
+    derive: Derive,
+) -> list[tuple[DeviceAttribute | None, ...]]:
+    """Return the attributes that requests derive for each device; raise AllocationError."""
+    derived = {
+        (name, one.derived[name]): one
+        for one in every
+        for name in attributes
+        if name in one.derived
+    }
+    return [
+        tuple(derive(one, candidate, name) for (name, _), one in derived.items())
+        for candidate in candidates
+    ]
+
+
 def _suffices(needs: Needs, free: Counter[int]) -> bool:
     """Return whether there are enough devices, without regard to constraints."""
     if any(count > sum(free[code] for code in codes) for codes, count in needs.items()):
@@ -203,10 +221,10 @@ def _suffices(needs: Needs, free: Counter[int]) -> bool:
     return can_flow(list(needs.items()), free)
 
 
-def _cannot_fail(claim: ResourceClaim, requests: list[list[Wanted]], forgets: bool) -> bool:
+def _cannot_fail(claim: ResourceClaim, requests: list[list[Wanted]], older_distinct: bool) -> bool:
     """Return whether a claim can neither raise an error nor exceed its number of devices."""
     constraints = claim.spec.devices.constraints
-    if forgets and any(one.match_attribute is None for one in constraints):
+    if older_distinct and any(one.match_attribute is None for one in constraints):
         return False
     if constraints and any(wanted.wants_all for request in requests for wanted in request):
         return False

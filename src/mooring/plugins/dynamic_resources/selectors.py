@@ -1,4 +1,4 @@
-"""Compiling expressions about devices; evaluating selectors on devices."""
+"""The CEL expressions about devices: compiling them, and evaluating selectors."""
 
 # dynamic-resource-allocation: cel/compile.go, cel/cache.go; api: resource/v1/types.go (limits)
 
@@ -99,7 +99,7 @@ class DeviceEnvironment:
 
 
 def _described(kind: types.Type) -> str:
-    """Return a type as messages about the result of an expression show it."""
+    """Return the text of a type in messages about the result of an expression."""
     return _ANY.sub("google.protobuf.Any", kind.text)
 
 

@@ -252,7 +252,7 @@ class AllocatedDevices:
         return usage.amounts if self._shares and usage.consumers else None
 
     def is_shared(self, device: DeviceID) -> bool:
-        """Return whether a device is taken in part, with or without capacity."""
+        """Return whether a device is shared, even if its users consume no capacity."""
         usage = self._usage.get(device, _UNUSED)
         return self._shares and usage.users > usage.exclusive
 
