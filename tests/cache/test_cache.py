@@ -237,9 +237,9 @@ def test_a_bound_pod_changes_nothing_about_the_node_it_was_assumed_on() -> None:
     labels = {**bound.metadata.labels, "zone": "z1"}
     cache.add_pod(replace(bound, metadata=replace(bound.metadata, labels=labels)))
     assert cache.nodes.changed_since(generation) == [0]
-    assert cache.nodes.recounted_since(generation) == []
+    assert cache.nodes.changed_since(generation, ignore_pod_labels=True) == []
     cache.assume_pod(pod("p3", cpu="1"), "n1")
-    assert cache.nodes.recounted_since(generation) == [1]
+    assert cache.nodes.changed_since(generation, ignore_pod_labels=True) == [1]
     cache.forget_pod("p3")
     zone = Selector.from_map({"zone": "z1"})
     assert cache.nodes.pods_matching(None, zone).tolist() == [1, 0]

@@ -102,7 +102,7 @@ def _check(found: Iterable[tuple[str, Point]], where: str | None) -> None:
 def _added(profile: ResolvedProfile) -> Iterator[tuple[str, Point]]:
     """Yield the plugins of a profile that are not built in, with the points they run at.
 
-    Points that a file cannot name are left out: a file cannot disable them, either.
+    Points that a file cannot name are left out, because a file cannot disable them either.
     """
     for point in CONFIGURABLE_POINTS:
         for name in profile.names(point):

@@ -69,7 +69,7 @@ _COLLECT_AFTER = 50_000
 def run_scheduler(command: Command, replayer: AttemptReplayer | None = None) -> int:
     """Run until a signal ends it or the lease is lost; return the exit status.
 
-    `replayer` repeats attempts of the journal for explanations.
+    `replayer` replays attempts of the journal to explain them.
     """
     gc.set_threshold(_COLLECT_AFTER, 10, 10)
     # Modules are never freed, nor is most of what is listed at the start.

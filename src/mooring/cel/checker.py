@@ -95,7 +95,7 @@ def _check_patterns(root: Node, found: Checked) -> None:
 
 
 def _check_literals(root: Node, found: Checked) -> None:
-    """Report lists and maps whose elements are of different types, except in a call of format."""
+    """Report lists and maps with elements of different types, except in calls of `format`."""
     # cel-go: cel/validator.go (ValidateHomogeneousAggregateLiterals)
     waiting = [root]
     while waiting:
@@ -108,7 +108,8 @@ def _check_literals(root: Node, found: Checked) -> None:
                 [(one, place in node.optionals) for place, one in enumerate(node.elements)], found
             )
         elif isinstance(node, MapOf):
-            # Of a list, only the first element that differs is reported.
+            # Each entry is compared with the first one, so that every entry that differs is
+            # reported; for a list, only the first element that differs is.
             for entry in node.entries[1:]:
                 _check_alike([(one.key, False) for one in (node.entries[0], entry)], found)
                 both = [(one.value, one.optional) for one in (node.entries[0], entry)]
@@ -116,13 +117,14 @@ def _check_literals(root: Node, found: Checked) -> None:
 
 
 def _check_alike(elements: Sequence[tuple[Node, bool]], found: Checked) -> None:
+    """Report the first of the (node, is optional) pairs whose type differs from the others."""
     expected = ""
     for node, optional in elements:
-        type_ = found.types[node.id]
-        text = (unwrap_optional(type_)[0] if optional else type_).text
-        expected = expected or text
-        if text != expected:
-            text = f"expected type '{expected}' but found '{text}'"
+        full = found.types[node.id]
+        actual = (unwrap_optional(full)[0] if optional else full).text
+        expected = expected or actual
+        if actual != expected:
+            text = f"expected type '{expected}' but found '{actual}'"
             found.issues.append(Issue(node.place, text))
             return
 
@@ -327,7 +329,7 @@ class _Checker:
             return found
         if self._assignable(before, found):
             return types.most_general(before, found)
-        # `check` reports it at the end, unless such a literal is allowed in its place.
+        # `_check_literals` reports the mismatch, unless it is allowed where the literal stands.
         return types.DYN
 
     def _comprehension(self, node: Comprehension) -> Type:

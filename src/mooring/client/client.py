@@ -166,8 +166,8 @@ class Client:
     ) -> AsyncIterator[Stream]:
         """Read the response to a GET as it arrives; raise ApiError unless its status is 200.
 
-        It counts as broken if nothing arrives for `idle_timeout` seconds. The response headers must
-        arrive within `REQUEST_SECONDS`.
+        The stream fails if nothing arrives for `idle_timeout` seconds, or if the response headers
+        do not arrive within `REQUEST_SECONDS`.
         """
         request = Request("GET", target, timeout=REQUEST_SECONDS, accept=accept)
         started = self._clock.now()

@@ -14,7 +14,7 @@ from mooring.config.defaults import default_plugins
 from mooring.config.types import PluginRef, Plugins, PluginSet, ProfileConfig
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import MAX_NODE_SCORE
-from mooring.framework.points import CONFIGURABLE_POINTS, UNNAMED_POINTS, Point
+from mooring.framework.points import CONFIGURABLE_POINTS, IMPLICIT_POINTS, Point
 
 #: The plugins of each point of PLANNED_POINTS, in running order; the weight matters only at Score
 #: and PlacementScore.
@@ -22,7 +22,7 @@ PointPlan = dict[Point, tuple[tuple[str, int], ...]]
 
 MAX_TOTAL_SCORE = 2**63 - 1
 
-#: The plugins that order the queue, and that generate placements, by default.
+#: The default plugins of QueueSort and PlacementGenerate.
 DEFAULT_QUEUE_SORT = "PrioritySort"
 DEFAULT_PLACEMENT_GENERATE = "TopologyPlacementGenerator"
 
@@ -90,8 +90,10 @@ def expand_profile(
         if plugins.multi_point.enabled:
             here = _expand(here, plugins, point, points_of, errors)
         plan[point] = tuple((name, 0) for name in here)
-    for point in UNNAMED_POINTS:
-        plan[point] = tuple((name, 0) for name in _unnamed(plugins, plan, point, points_of))
+    for point in IMPLICIT_POINTS:
+        plan[point] = tuple(
+            (name, 0) for name in _implicit_plugins(plugins, plan, point, points_of)
+        )
     for point in (Point.SCORE, Point.PLACEMENT_SCORE):
         weights = _score_weights(plugins, point, points_of, errors)
         plan[point] = tuple((name, weights.get(name, 1)) for name, _ in plan[point])
@@ -115,12 +117,14 @@ def expand_profile(
     return plan, errors
 
 
-def _unnamed(
+def _implicit_plugins(
     plugins: Plugins, plan: PointPlan, point: Point, points_of: Mapping[str, frozenset[Point]]
 ) -> list[str]:
-    """Return the plugins of a point that the file cannot name: all that the profile enables and
-    that implement it, those of multiPoint first."""
-    # kube-scheduler asks GangScheduling alone, if the profile enables it.
+    """Return the plugins of a point that a file cannot name, those of multiPoint first.
+
+    These are all plugins that the profile enables at another point and that implement this one.
+    """
+    # kube-scheduler asks only GangScheduling, and only if the profile enables it.
     multi = (plugin.name for plugin in plugins.multi_point.enabled)
     others = (name for named in plan.values() for name, _ in named)
     names = dict.fromkeys((*multi, *others))
@@ -138,7 +142,7 @@ def _queue_sort_advice(plan: PointPlan, points_of: Mapping[str, frozenset[Point]
 
 
 def _only_one(purpose: str, point: Point, plan: PointPlan) -> str:
-    """Return how to keep one plugin of a point that may have no other: not the default one."""
+    """Return advice on how to keep a single plugin, other than the default, at a point."""
     names = [name for name, _ in plan[point]]
     defaults = (DEFAULT_QUEUE_SORT, DEFAULT_PLACEMENT_GENERATE)
     kept = next(name for name in names if name not in defaults)

@@ -147,7 +147,7 @@ class PlacementSearch:
         #: Chosen slots in the order of choice, and by slot the positions of the pods on it.
         self._choices: list[int] = []
         self._taken: dict[int, list[int]] = {}
-        #: The plugins that refused a pod on a node.
+        #: The plugins that refused a node for any pod.
         self.refusers: set[str] = set()
 
     def run(self) -> bool:

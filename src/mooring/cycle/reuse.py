@@ -66,7 +66,8 @@ class Reuse:
     def __init__(self, profile: Profile) -> None:
         self.signer = PodSigner(profile)
         self._profile = profile
-        # The API server adds labels to each pod that it binds on a node with a zone.
+        # The API server adds topology labels to a pod when it binds it to a node with a zone, so
+        # ignoring label changes lets more results be reused.
         names = {step.name for step in profile.filter} | {step.name for step in profile.score}
         plugins = [profile.plugins[name] for name in names]
         self._reads_labels = any(one.reads_pods and one.reads_pod_labels for one in plugins)
@@ -135,7 +136,7 @@ class Remembered:
     _totals: Ints
 
     def __init__(self, profile: Profile, reads_labels: bool) -> None:
-        """Make a cache without answers; `reads_labels` if a plugin may read labels of pods."""
+        """Make an empty cache; `reads_labels` says whether a plugin may read labels of pods."""
         self._profile = profile
         self._reads_labels = reads_labels
         self._node_generation: int | None = None
@@ -164,8 +165,7 @@ class Remembered:
             return None
         if generation == nodes.generation:
             return []
-        since = nodes.changed_since if self._reads_labels else nodes.recounted_since
-        touched = since(generation)
+        touched = nodes.changed_since(generation, ignore_pod_labels=not self._reads_labels)
         if touched is None or len(touched) <= 1:
             return touched
         rows = list(dict.fromkeys(touched))

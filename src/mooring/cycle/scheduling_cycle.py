@@ -207,8 +207,8 @@ class Cycle:
     ) -> bool:
         """Find nodes for the pods of a group in several placements at once.
 
-        Return False if these pods must be tried in one placement after another. The plugins that
-        refused a pod on a node are added to `refusers`.
+        Return False if these pods must be tried in one placement after another. Add the plugins
+        that refused a node for any pod to `refusers`.
         """
         reuse = self._reuse.get(profile.name)
         if reuse is None:

@@ -176,7 +176,7 @@ def add_up(weighed: Iterable[Weighed], size: int) -> Ints:
 
 @lru_cache(maxsize=128)
 def _weighed_alike(raw: int, score: int, weight: int, size: int) -> Weighed:
-    """Return the part of a plugin that gives all nodes the same score."""
+    """Return the contribution of a plugin that gives all nodes the same score."""
     each = PluginScores(_constant(raw, size), _constant(score, size), weight)
     return Weighed(raw, score, weight, each)
 

@@ -153,10 +153,10 @@ class PointTimer:
 
 
 class SilentTimer(PointTimer):
-    """The recorder of a profile whose metrics nobody reads. It records no points."""
+    """The recorder of a profile whose metrics are not exposed. It does not record points."""
 
     def __init__(self, metrics: Metrics, profile: str) -> None:
-        # Without an argument, `float` returns 0.0, and costs less than a function would.
+        # `float()` returns 0.0 and is faster than a Python function that does.
         super().__init__(metrics, profile, float)
 
     def point(self, point: str, status: Status | None, start: float) -> None:

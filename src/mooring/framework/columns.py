@@ -171,8 +171,8 @@ class Columns:
         self.node_generation = 0
         self._derived: dict[Hashable, Any] = {}
         self._derived_generation = 0
-        #: Rows in the order in which they changed, the first at generation `_touched_from` + 1; of
-        #: a row in which only labels of pods changed, the complement (~row), which is negative.
+        #: Rows in the order in which they changed, the first at generation `_touched_from` + 1. A
+        #: row in which only labels of pods changed is stored as ~row, a negative number.
         self._touched: list[int] = []
         self._touched_from = 0
         self._followed: dict[Hashable, tuple[npt.NDArray[Any], int]] = {}
@@ -323,21 +323,20 @@ class Columns:
         self._followed[key] = (column, self.generation)
         return column
 
-    def touched_since(self, generation: int) -> list[int] | None:
+    def touched_since(
+        self, generation: int, *, ignore_pod_labels: bool = False
+    ) -> list[int] | None:
         """Return the rows that changed after a generation, once for each change.
 
-        None if the record does not reach back that far.
+        With `ignore_pod_labels`, changes that only concern labels of pods are left out. None if the
+        record does not reach back that far.
         """
         if generation < self._touched_from:
             return None
         touched = self._touched[generation - self._touched_from :]
+        if ignore_pod_labels:
+            return [row for row in touched if row >= 0]
         return [row if row >= 0 else ~row for row in touched]
-
-    def recounted_since(self, generation: int) -> list[int] | None:
-        """Return what `touched_since` does, without changes of the labels of pods alone."""
-        if generation < self._touched_from:
-            return None
-        return [row for row in self._touched[generation - self._touched_from :] if row >= 0]
 
     @property
     def lasting_names(self) -> tuple[str, ...]:
@@ -350,11 +349,11 @@ class Columns:
     def kinds(self) -> KindIndex:
         """Return the index of nodes with equal amounts."""
         if self._kinds_at != self.generation:
-            recounted = self.recounted_since(self._kinds_at)
-            if recounted is None or len(self._kinds.codes) != self.size:
+            touched = self.touched_since(self._kinds_at, ignore_pod_labels=True)
+            if touched is None or len(self._kinds.codes) != self.size:
                 self._kinds.rebuild(self.infos)
             else:
-                self._kinds.update(self.infos, recounted)
+                self._kinds.update(self.infos, touched)
             self._kinds_at = self.generation
         return self._kinds
 
@@ -514,13 +513,13 @@ class Columns:
 
     def touch(self, row: int) -> None:
         """Record that something in a row has changed."""
-        self._note_change(row, row)
+        self._record_change(row, row)
 
     def relabel(self, row: int) -> None:
-        """Record that a pod in a row has other labels, and nothing else has changed."""
-        self._note_change(row, ~row)
+        """Record that only the labels of a pod in a row have changed."""
+        self._record_change(row, ~row)
 
-    def _note_change(self, row: int, touched: int) -> None:
+    def _record_change(self, row: int, touched: int) -> None:
         self.generation += 1
         self._changed_at[row] = self.generation
         self._touched.append(touched)

@@ -238,9 +238,9 @@ class Decision(msgspec.Struct):
     totals: Ints | None = None
     #: The chosen node; "" if there is none.
     node_name: str = ""
-    #: Its position in `feasible`, and how many nodes share its total, if a cycle has chosen it from
-    #: several; otherwise -1 and 0.
+    #: The position of the chosen node in `feasible`; -1 unless it was chosen from several nodes.
     chosen: int = -1
+    #: How many nodes have the highest total; 0 unless the node was chosen from several nodes.
     best_count: int = 0
     #: Plugins that refused the pod: the queue uses them to decide which events requeue it.
     unschedulable_plugins: frozenset[str] = frozenset()
@@ -250,8 +250,8 @@ class Decision(msgspec.Struct):
     message: str = ""
     #: Faults, each with plugin and traceback.
     errors: Sequence[Status] = ()
-    #: What was tried for the pod's group, or for the tree of groups that it is part of; None if
-    #: the pod was tried alone, or if the attempt was not examined.
+    #: What was tried for the pod's group, or for the group's tree; None if the pod was tried alone
+    #: or the details of the attempt were not recorded.
     group: TriedGroup | None = None
 
     def position(self, node_name: str) -> int:

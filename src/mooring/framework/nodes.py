@@ -209,16 +209,15 @@ class Nodes:
         """Return the generation at which each node's row last changed."""
         return self.gather(self._columns.changed_at)
 
-    def changed_since(self, generation: int) -> list[int] | None:
+    def changed_since(
+        self, generation: int, *, ignore_pod_labels: bool = False
+    ) -> list[int] | None:
         """Return the rows of the full snapshot that changed after a generation.
 
-        A row can occur more than once. None if that is no longer known.
+        A row can occur more than once. With `ignore_pod_labels`, changes that only concern labels
+        of pods are left out. None if the changes are no longer known.
         """
-        return self._columns.touched_since(generation)
-
-    def recounted_since(self, generation: int) -> list[int] | None:
-        """Return what `changed_since` does, without changes of the labels of pods alone."""
-        return self._columns.recounted_since(generation)
+        return self._columns.touched_since(generation, ignore_pod_labels=ignore_pod_labels)
 
     # Which nodes.
 

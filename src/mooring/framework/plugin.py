@@ -58,9 +58,9 @@ class Plugin:
     #: Whether Filter or Score look at the pods of a node. If they look at the node object alone,
     #: False lets identical pods reuse the answers while pods come and go.
     reads_pods: ClassVar[bool] = True
-    #: Whether the answers for a pod that `sign_pod` signs depend on the labels of a node's pods.
-    #: False lets identical pods reuse the answers after the API server has labelled a pod that it
-    #: bound.
+    #: Whether the results for a pod that `sign_pod` signs depend on the labels of a node's pods.
+    #: False lets identical pods reuse the results even though the API server adds labels to the
+    #: pods that it binds.
     reads_pod_labels: ClassVar[bool] = True
     #: Whether `filter_nodes` may take long. It is then called only with the nodes that no other
     #: plugin has refused, and asked for no more answers after an error.

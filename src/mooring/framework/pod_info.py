@@ -157,7 +157,8 @@ class PodInfo:
 
     def on(self, pod: Pod) -> PodInfo:
         """Return the PodInfo of a copy of the pod that differs only in its node name."""
-        # One by one: every pod that gets a node is copied, and a loop takes four times as long.
+        # Each slot is copied by name because a loop takes four times as long, and every pod that
+        # gets a node is copied.
         other = PodInfo.__new__(PodInfo)
         other.pod = pod
         other.claim_keys = self.claim_keys

@@ -425,11 +425,12 @@ class Point(Enum):
 #: The points that a configuration file can name, in the order of a scheduling attempt.
 CONFIGURABLE_POINTS: tuple[Point, ...] = tuple(point for point in Point if point.key)
 
-#: The points at which every plugin of a profile runs that implements them: a file cannot name them.
-UNNAMED_POINTS: tuple[Point, ...] = (Point.PLACEMENT_FEASIBLE,)
+#: The points that a configuration file cannot name: all plugins of a profile that implement them
+#: run.
+IMPLICIT_POINTS: tuple[Point, ...] = (Point.PLACEMENT_FEASIBLE,)
 
-#: The points for which a profile says which plugins run.
-PLANNED_POINTS: tuple[Point, ...] = (*CONFIGURABLE_POINTS, *UNNAMED_POINTS)
+#: All points for which a resolved profile lists the plugins that run.
+PLANNED_POINTS: tuple[Point, ...] = (*CONFIGURABLE_POINTS, *IMPLICIT_POINTS)
 
 #: The points that run for a pod group.
 GROUP_POINTS: frozenset[Point] = frozenset(

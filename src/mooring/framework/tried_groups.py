@@ -1,7 +1,7 @@
-"""What an attempt to schedule a group looked at: its placements, and in each its pods or parts.
+"""The record of an attempt to schedule a group: its placements, with the pods or parts in each.
 
-All of it is recorded only if somebody asks for it: `mooring schedule --explain`, `run_cycle` in
-tests. Otherwise only trees of composite groups are recorded, with one placement of each pod group.
+Full records are made only on request: by `mooring schedule --explain`, and by `run_cycle` in tests.
+Otherwise only trees of composite groups are recorded, with one placement of each pod group.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _QUORUM_RUNS = "has its quorum, and no other pod fits"
 
 
 class TriedPod(msgspec.Struct, frozen=True):
-    """A pod of a group in one placement: the node that it found, or why it found none."""
+    """A pod of a group in one placement: its node, or why it found none."""
 
     pod: Pod
     node_name: str = ""
@@ -59,15 +59,15 @@ class TriedPlacement(msgspec.Struct):
 
 
 class GroupLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A group of a tree in one attempt, in a few words."""
+    """A summary of one group of a tree in one attempt."""
 
-    #: How far below the top it is.
+    #: The number of groups above it.
     depth: int
     kind: str
     name: str
     #: How many pods or parts it needs.
     needs: int
-    #: Whether it has them.
+    #: Whether it has as many as it needs.
     fits: bool
     #: Such as "2 of 3 pods"; "-" if it was not tried.
     placed: str
@@ -77,18 +77,19 @@ class GroupLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class TriedGroup(msgspec.Struct, frozen=True):
-    """A pod group or a composite group in one attempt. Its text is that of the whole tree."""
+    """The record of a pod group or a composite group in one attempt. `str` shows the whole tree."""
 
     group: AnyPodGroup
     #: Why the group does not fit; None if it does.
     status: Status | None
     #: The placements that were tried, in order.
     placements: Sequence[TriedPlacement] = ()
-    #: The number of its pods that had a node before; 0 for a composite group.
+    #: The number of its pods that had a node before the attempt; 0 for a composite group.
     running: int = 0
-    #: The number of its pods that had none; for a composite group, the number of its parts.
+    #: The number of its pods without a node; for a composite group, the number of its parts.
     size: int = 0
-    #: Whether it was tried: after a part that cannot do without, the others are not.
+    #: Whether it was tried. Once the composite group above it cannot fit any more, its remaining
+    #: parts are not tried.
     is_tried: bool = True
 
     @property
@@ -153,14 +154,14 @@ class TriedGroup(msgspec.Struct, frozen=True):
 
     @property
     def result(self) -> str:
-        """Return in a few words what became of the group."""
+        """Return a short text about how the attempt ended for the group."""
         if not self.is_tried:
             return "not tried"
         if self.status is None:
             return "fits"
         if self.shown is None:
             return self.message
-        # The text of a group with several placements is that of the first one.
+        # A group that fits in none of several placements shows the reason of the first one.
         return _QUORUM_RUNS if self.shown.status is None else self.shown.status.message
 
     def __str__(self) -> str:

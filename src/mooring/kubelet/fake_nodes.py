@@ -43,8 +43,8 @@ class FakeNodes:
     left as they are.
 
     `copy_node` stores a node that differs from an existing one in name and address alone, which is
-    much faster than a request for each node. `progress` is told how many nodes exist. `declares`
-    are the features that the kubelets declare.
+    much faster than a request for each node. `progress` is told how many nodes exist.
+    `declared_features` are the features that the kubelets declare.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class FakeNodes:
         containers: ContainerSettings | None = None,
         copy_node: CopyNode | None = None,
         progress: Callable[[str], None] | None = None,
-        declares: Sequence[str] = (),
+        declared_features: Sequence[str] = (),
     ) -> None:
         self._informers = informers
         self._context = ControllerContext(
@@ -77,7 +77,7 @@ class FakeNodes:
         self._copy_node = copy_node
         self._progress = progress
         self._is_created = False
-        self._reporter = NodeReporter(self._context, size, declares)
+        self._reporter = NodeReporter(self._context, size, declared_features)
         self._runner = PodRunner(self._context, containers)
 
     @property

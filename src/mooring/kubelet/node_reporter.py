@@ -35,11 +35,14 @@ class NodeReporter(Controller):
     workers = 8
 
     def __init__(
-        self, context: ControllerContext, capacity: dict[str, str], declares: Sequence[str] = ()
+        self,
+        context: ControllerContext,
+        capacity: dict[str, str],
+        declared_features: Sequence[str] = (),
     ) -> None:
         super().__init__(context)
         self._capacity = capacity
-        self._declares = declares
+        self._declared_features = declared_features
         self._renewed: dict[str, float] = {}
         self._addresses: dict[str, str] = {}
         #: Includes the addresses of nodes that are not fake.
@@ -86,7 +89,9 @@ class NodeReporter(Controller):
         """Return the fields that the status of a starting node lacks."""
         when = self.context.timestamp()
         address = self._address(node)
-        return node_status.first_report(node, address, self._capacity, when, self._declares)
+        return node_status.first_report(
+            node, address, self._capacity, when, self._declared_features
+        )
 
     def take(self, addresses: Iterable[str]) -> None:
         """Give none of these addresses to a new node."""

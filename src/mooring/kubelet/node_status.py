@@ -70,11 +70,15 @@ def manifest(name: str, capacity: dict[str, str]) -> Object:
 
 
 def first_report(
-    node: Node, address: str, capacity: dict[str, str], when: str, declares: Sequence[str] = ()
+    node: Node,
+    address: str,
+    capacity: dict[str, str],
+    when: str,
+    declared_features: Sequence[str] = (),
 ) -> Object:
     """Return the status fields that a node lacks when its kubelet starts.
 
-    `declares` are the features that depend on the kubelet.
+    `declared_features` are the features that the kubelet declares.
     """
     known = node.status
     status: Object = {"conditions": conditions(node, when)}
@@ -99,8 +103,8 @@ def first_report(
         }
     if not known.daemon_endpoints:
         status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": 10250}}
-    if declares and not known.declared_features:
-        status["declaredFeatures"] = list(declares)
+    if declared_features and not known.declared_features:
+        status["declaredFeatures"] = list(declared_features)
     return status
 
 

@@ -55,7 +55,7 @@ class LocalClusterSettings(msgspec.Struct, frozen=True):
     #: The folder of the scheduler's journal, and its most bytes; None writes none.
     journal: str | None = None
     journal_max_bytes: int = MAX_BYTES
-    #: What repeats attempts of the journal for explanations; None if nothing does.
+    #: Replays attempts of the journal to explain them; None to explain without replays.
     replayer: AttemptReplayer | None = None
     #: Bytes for the records of scheduling attempts; 0 keeps none.
     explain_memory: int = DEFAULT_MEMORY

@@ -96,7 +96,7 @@ class Workers:
             containers=containers,
             copy_node=self._copy_node,
             progress=self._progress,
-            declares=[one for one in _DECLARED if one in self._server.cluster.features],
+            declared_features=[one for one in _DECLARED if one in self._server.cluster.features],
         )
         self._server.api.log_source = nodes.log_source
         # Before the informers start, which then list all nodes at once.

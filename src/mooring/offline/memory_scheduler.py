@@ -198,8 +198,9 @@ class MemoryScheduler:
 
         #: Why pods of the current group found no node.
         self._group_failures: list[tuple[QueuedPodInfo, Failure]] = []
-        #: Whether all attempts of groups are examined, and what the current one has tried.
+        #: Whether the details of all attempts of groups are recorded.
         self.examines_groups = False
+        #: What the current attempt of a group has tried.
         self._tried: TriedGroup | None = None
         self._group_attempts: PodGroupAttempts | None = None
         if self.pod_groups is not None:
@@ -217,11 +218,11 @@ class MemoryScheduler:
             )
 
     def wants(self, group: AnyPodGroup) -> bool:
-        """Return whether the attempts of a group are examined; a subclass may want some."""
+        """Return whether to record the details of a group's attempts; subclasses may override."""
         return self.examines_groups
 
     def take(self, examined: ExaminedGroup) -> None:
-        """Take what an attempt of a group has looked at, for the decisions on its pods."""
+        """Keep what an attempt of a group has tried, for the decisions on its pods."""
         self._tried = examined.tried
 
     def _events_of(self, profile: str) -> MemoryEvents:

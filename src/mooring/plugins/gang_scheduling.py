@@ -86,7 +86,7 @@ class GangScheduling(Plugin):
             again = groups.parent(above[-1])
             if again is None:
                 return NO_TREE.format(above[-1].parent_key)
-            return CYCLE.format(_found_first(above[1:], again).key)
+            return CYCLE.format(_group_in_cycle(above[1:], again).key)
         # kube-scheduler looks one level further up than a workload's tree may reach.
         if len(above) > MAX_DEPTH + 1:
             return NO_TREE.format(group.parent_key)
@@ -191,10 +191,11 @@ class GangScheduling(Plugin):
         return root is not None and other is not None and root.entity_key == other.entity_key
 
 
-def _found_first(above: Sequence[AnyPodGroup], again: AnyPodGroup) -> AnyPodGroup:
-    """Return the group in which kube-scheduler finds a cycle: the last one that it looks up to.
+def _group_in_cycle(above: Sequence[AnyPodGroup], again: AnyPodGroup) -> AnyPodGroup:
+    """Return the group that kube-scheduler names when it finds a cycle of parents.
 
-    After all of `above` comes `again`, which is one of them.
+    kube-scheduler follows parents up to the maximal depth and names the group where it stops. The
+    parent of the last group of `above` is `again`, which is one of `above`.
     """
     # kube-scheduler: backend/cache/cache.go (BuildHierarchySnapshotFromPod)
     last, start = MAX_DEPTH - 1, [one.key for one in above].index(again.key)

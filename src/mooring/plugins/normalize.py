@@ -19,7 +19,7 @@ def normalize_by_max(scores: Ints, *, reverse: bool = False) -> Ints:
     """
     # kube-scheduler: plugins/helper/normalize_score.go (DefaultNormalizeScore)
     if len(scores) == 1:
-        # One score for all nodes: arrays would take most of the time.
+        # A single score stands for all nodes; plain integers are faster than an array.
         score = scores.item()
         if score <= 0:
             return np.array([MAX_NODE_SCORE], dtype=np.int64) if reverse else scores

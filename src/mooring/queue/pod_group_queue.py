@@ -115,8 +115,8 @@ class PodGroupQueue:
         leaving = [one for one in entity.each() if scheduling_group_key(one.pod) in leaves]
         for member in leaving:
             self._file(self._incomplete, scheduling_group_key(member.pod), member)
-        # Even if no pod leaves: the pods of the group that have a node no longer bind the rest of
-        # the tree to their domain.
+        # Needed even if no pod leaves: pods of the group that already have a node no longer
+        # restrict the rest of the tree to their topology domain.
         self._take_from(entity, leaving)
 
     # ---- changes of pods
@@ -309,7 +309,7 @@ class PodGroupQueue:
         return self._groups.root_of(group_key) is None
 
     def missing_above(self, group_key: str) -> str:
-        """Return "namespace/name" of the composite group that a pod group waits for; "" if none."""
+        """Return the missing composite group that a pod group waits for; "" if none is missing."""
         above = tuple(self._groups.ancestry(group_key))
         return above[-1].parent_key if above and self.is_missing(group_key) else ""
 

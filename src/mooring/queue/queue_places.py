@@ -44,7 +44,7 @@ class QueuePlace(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=Tru
     priority: int = 0
     #: The pod's group, with which it is queued, as "namespace/name".
     pod_group: str = ""
-    #: The top of the tree that the group is part of, or a missing group of it, as "namespace/name".
+    #: The top of the group's tree, or the group that the tree lacks, as "namespace/name".
     composite_pod_group: str = ""
     #: Since when the pod is there, if that is known.
     since: float | None = None

@@ -38,10 +38,10 @@ class QueuedPodGroupInfo(QueuedPodInfo):
         self.members: dict[str, QueuedPodInfo] = {first.key: first}
         #: The member that PreEnqueue refused last; the first to be asked again.
         self.gating_member: QueuedPodInfo | None = None
-        #: The plugins that refused a pod in any placement of the last attempt. What a pod is told
-        #: is only about one placement.
+        #: The plugins that refused a pod in any placement of the last attempt. A pod's own record
+        #: names only those of one placement.
         self.refusers: frozenset[str] = frozenset()
-        #: What became of the groups of a tree in the last attempt; None for a group without parts.
+        #: What the last attempt tried for a tree of groups; None for a group without parts.
         self.tree: TriedGroup | None = None
         #: The pods that PodGroupPostFilter preempted in the last attempt, as "namespace/name".
         self.victims: tuple[str, ...] = ()

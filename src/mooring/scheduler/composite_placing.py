@@ -32,7 +32,7 @@ from mooring.scheduler.pod_group_placing import (
     PodGroupPlacing,
     choose_placement,
     none_available,
-    note_scores,
+    record_scores,
 )
 
 CHILD_FAILED = "composite pod group evaluation failed due to child error: {}"
@@ -42,13 +42,14 @@ _Statuses = dict[str, Status | None]
 
 
 class _Trial(msgspec.Struct):
-    """What became of a group and those below it, or of a composite group in one placement."""
+    """The results of a group and the groups below it, or of a composite group in one placement."""
 
     statuses: _Statuses
-    #: By pod group, what became of its pods, and where they were placed.
+    #: By pod group: the results of its pods, and the nodes of those that were placed.
     results: dict[str, tuple[list[MemberResult], Sequence[tuple[PodInfo, str]]]]
-    #: The group, and the parts of a composite group in the placement, as far as it is examined.
+    #: The record of the group's attempt; None for a trial in one placement.
     tried: TriedGroup | None = None
+    #: The records of a composite group's parts in the placement.
     parts: Sequence[TriedGroup] = ()
 
 
@@ -115,7 +116,7 @@ class CompositePlacing(PodGroupPlacing):
         return status
 
     def examined(self, status: Status | None) -> TriedGroup:
-        """Return what was tried, if `place` has returned this status."""
+        """Return the record of the attempt; `status` is what `place` has returned."""
         return msgspec.structs.replace(self._tree, status=status)
 
     def undo(self) -> None:
@@ -147,18 +148,18 @@ class CompositePlacing(PodGroupPlacing):
             trial = self._kept(group, {group.entity_key: status})
             trial.tried = part.examined(status)
             return trial
-        noted: list[TriedPlacement] = []
-        trial = await self._place_composite(group, within, noted)
+        tried: list[TriedPlacement] = []
+        trial = await self._place_composite(group, within, tried)
         status, size = trial.statuses[group.entity_key], len(self._groups.children(group))
-        trial.tried = TriedGroup(group, status, noted, size=size)
+        trial.tried = TriedGroup(group, status, tried, size=size)
         return trial
 
     async def _place_composite(
-        self, group: CompositePodGroup, within: Rows | None, noted: list[TriedPlacement]
+        self, group: CompositePodGroup, within: Rows | None, tried: list[TriedPlacement]
     ) -> _Trial:
         """Try a composite group in every placement; leave it placed in the best one.
 
-        The placements are added to `noted`.
+        Append each placement to `tried`.
         """
         nodes = self.profile.handle.snapshot
         if within is not None:
@@ -167,22 +168,30 @@ class CompositePlacing(PodGroupPlacing):
         if isinstance(placements, Status):
             return self._kept(group, {group.entity_key: placements})
         fitting: list[tuple[GroupAssignments, _Trial]] = []
-        numbers: list[int] = []
+        fitting_placements: list[TriedPlacement] = []
         first: _Trial | None = None
-        for number, placement in enumerate(placements):
+        for placement in placements:
             part_of_nodes = nodes.where(placement.mask)
             self._clear(group)
             trial = await self._place_children(group, part_of_nodes)
             status = trial.statuses[group.entity_key]
-            tried = TriedPlacement(placement.name, len(part_of_nodes), (), status)
-            tried.is_chosen, tried.parts = status is None and len(placements) == 1, trial.parts
-            noted.append(tried)
+            is_chosen = status is None and len(placements) == 1
+            tried.append(
+                TriedPlacement(
+                    placement.name,
+                    len(part_of_nodes),
+                    (),
+                    status,
+                    is_chosen=is_chosen,
+                    parts=trial.parts,
+                )
+            )
             if status is not None and status.is_error:
                 return _Trial({group.entity_key: status}, trial.results)
             if status is None:
                 if len(placements) == 1:
                     return trial
-                numbers.append(number)
+                fitting_placements.append(tried[-1])
                 pods = [one for _, placed in trial.results.values() for one in placed]
                 fitting.append((GroupAssignments(placement.name, part_of_nodes, pods), trial))
             first = first or trial
@@ -193,26 +202,25 @@ class CompositePlacing(PodGroupPlacing):
             assert status is not None
             first.statuses[group.entity_key] = none_available(len(placements), status)
             return self._restored(first)
-        best = self._choose_of([found for found, _ in fitting], numbers, group, noted)
+        best = self._choose_best(group, [found for found, _ in fitting], fitting_placements)
         if isinstance(best, Status):
             return self._kept(group, {group.entity_key: best})
         return self._placed_again(group, fitting[best][1])
 
-    def _choose_of(
+    def _choose_best(
         self,
-        fitting: Sequence[GroupAssignments],
-        numbers: Sequence[int],
         group: CompositePodGroup,
-        noted: Sequence[TriedPlacement],
+        fitting: Sequence[GroupAssignments],
+        placements: Sequence[TriedPlacement],
     ) -> int | Status:
-        """Return the position of the best placement; `numbers` are those of the placements."""
+        """Return the position of the best of the fitting placements; record scores and choice."""
 
         def scored(ranking: PlacementRanking) -> None:
-            note_scores(ranking, [noted[number] for number in numbers])
+            record_scores(ranking, placements)
 
         chosen = choose_placement(self.profile, self.state, group, fitting, scored)
         if not isinstance(chosen, Status):
-            noted[numbers[chosen]].is_chosen = True
+            placements[chosen].is_chosen = True
         return chosen
 
     async def _place_children(self, group: CompositePodGroup, nodes: Nodes) -> _Trial:

@@ -1,4 +1,4 @@
-"""What an attempt to schedule a group looked at, kept only if somebody asks for it."""
+"""The details of an attempt to schedule a group, recorded only on request."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from mooring.framework.tried_groups import TriedGroup
 class ExaminedGroup(msgspec.Struct, frozen=True):
     """One attempt to schedule a pod group, or a tree of groups."""
 
-    #: The group, or the top of the tree, and what was tried.
+    #: What was tried for the group, or for the tree from its top.
     tried: TriedGroup
     #: The number of the attempt; the first is 1.
     attempt: int
     #: The pods that had no node when the attempt began.
     pods: Sequence[Pod]
-    #: Why the group was not scheduled, with what PodGroupPostFilter did; None if it was.
+    #: Why the group was not scheduled, and what PodGroupPostFilter did; None if it was scheduled.
     status: Status | None
 
 
 class GroupExaminer(Protocol):
-    """Somebody who asks what the attempts of groups look at."""
+    """A receiver of the details of attempts to schedule groups."""
 
     def wants(self, group: AnyPodGroup) -> bool:
-        """Return whether the attempts of a group are to be examined; that takes more time.
+        """Return whether to record the details of a group's attempts, which takes more time.
 
-        A group of a tree is not asked about, but the top of the tree.
+        For a tree of groups, `group` is the top of the tree.
         """
         ...
 

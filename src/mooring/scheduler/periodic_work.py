@@ -1,7 +1,7 @@
-"""PeriodicWork: what plugins do beside the scheduling loop, again and again.
+"""PeriodicWork: the work that plugins repeat beside the scheduling loop.
 
-Taps are told when a run begins, and which run a request belongs to (`running_work`), so that a
-replay can begin it at the same place and give each run its own answers.
+Taps learn when a run of the work begins and which work sent a request (`running_work`). A replay
+can then start each run at the recorded position and give it the recorded answers.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ _GRACE = 5.0
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
-#: The name of the work that the current task runs. Tasks inherit it from the one that made them.
+#: The name of the work that the current task runs; tasks inherit it from the task that made them.
 _RUNNING: ContextVar[str] = ContextVar("running", default="")
 
 
 def running_work() -> str:
-    """Return the name of the periodic work that the current task belongs to; "" if to none."""
+    """Return the name of the periodic work that the current task runs; "" if it runs none."""
     return _RUNNING.get()
 
 
 class WorkNames:
-    """Names for periodic work, the same ones whenever it is added in the same order."""
+    """Names for periodic work; the names depend only on the order in which work is added."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
     def name(self, work: Work) -> str:
-        """Return a name for work that is added now, such as "LoadSource.fetch 2"."""
+        """Return a unique name for newly added work, such as "LoadSource.fetch 2"."""
         kind = getattr(work, "__qualname__", type(work).__qualname__)
         self._counts[kind] += 1
         return f"{kind} {self._counts[kind]}"
 
 
 class RepeatedWork(Protocol):
-    """What repeats the work of plugins; a scheduler uses `PeriodicWork` unless it replays."""
+    """The interface to what repeats plugins' work: `PeriodicWork`, or another one in a replay."""
 
     def add(self, seconds: float, work: Work) -> None:
         """Repeat work after each period."""
@@ -98,7 +98,7 @@ class PeriodicWork:
                 raise_if_external(error)
                 log_error(log, error_text(error), "Periodic work of a plugin failed")
             await self._clock.sleep(seconds)
-            # A virtual clock does not wait.
+            # A virtual clock's sleep does not yield to other tasks.
             await asyncio.sleep(0)
 
     async def close(self) -> None:

@@ -117,12 +117,12 @@ class PodGroupPlacing:
         self.state.record_plugin_metrics = timed
         #: The pods that were tried and found no node.
         self.refusals: list[MemberRefusal] = list(refusals)
-        #: The plugins that refused a pod on a node, in any placement.
+        #: The plugins that refused a node for any pod, in any placement.
         self.refusers: set[str] = set()
         #: One for each pod that was tried, in order.
         self.results: list[MemberResult] = []
-        #: The name of the placement that the results are about.
-        self._where = ""
+        #: The name of the placement that `results` describe.
+        self._placement_name = ""
         #: The placements in the order in which they were generated, if they are examined.
         self.tried: list[TriedPlacement] = []
         self._examine = examine
@@ -154,14 +154,16 @@ class PodGroupPlacing:
         return (GroupResult(self.group, self._members, self.results, status),)
 
     def examined(self, status: Status | None) -> TriedGroup:
-        """Return what was tried, if `place` has returned this status."""
+        """Return the record of the attempt; `status` is what `place` has returned."""
         running = self._groups.count_placed(self.group.key) - len(self.placed())
         placements = self.tried or [self._summary(status)]
         return TriedGroup(self.group, status, tuple(placements), running, len(self._members))
 
     def _summary(self, status: Status | None) -> TriedPlacement:
-        """Return the placement that the results are about, if the placements are not examined."""
-        return TriedPlacement(self._where, 0, self._tried_pods(), status, is_chosen=status is None)
+        """Return a record of the placement that `results` describe; used if none was examined."""
+        return TriedPlacement(
+            self._placement_name, 0, self._tried_pods(), status, is_chosen=status is None
+        )
 
     async def place(self, within: Rows | None = None) -> Status | None:
         """Place the pods on these rows, or anywhere; return why the group does not fit, or None.
@@ -170,7 +172,7 @@ class PodGroupPlacing:
         """
         self.undo()
         self.tried.clear()
-        self._where = ""
+        self._placement_name = ""
         nodes = self.profile.handle.snapshot
         if within is not None:
             nodes = nodes.select(within)
@@ -191,7 +193,7 @@ class PodGroupPlacing:
     async def _place_in_best(self, nodes: Nodes, placements: Sequence[Placement]) -> Status | None:
         """Try the group in every placement; leave it placed in the best one."""
         self.tried.clear()
-        self._where = placements[0].name if placements else ""
+        self._placement_name = placements[0].name if placements else ""
         fitting: list[tuple[GroupAssignments, list[MemberResult]]] = []
         numbers: list[int] = []
         first: tuple[Status, list[MemberResult]] | None = None
@@ -218,7 +220,7 @@ class PodGroupPlacing:
             self.results = []
             return chosen
         found, results = fitting[chosen]
-        self._where = found.placement
+        self._placement_name = found.placement
         return self.place_again(results, found.pods)
 
     # Placements that are searched together.
@@ -247,7 +249,7 @@ class PodGroupPlacing:
         numbers = [number for number, trial in enumerate(trials) if trial.course.status is None]
         if not numbers:
             # Carry out the first one, for what each pod is told.
-            self._where = placements[0].name
+            self._placement_name = placements[0].name
             status = await self._place_in(trials[0].rows)
             if status is None or not status.is_rejected:
                 return status
@@ -257,7 +259,7 @@ class PodGroupPlacing:
         if isinstance(chosen, Status):
             self.results = []
             return chosen
-        self._where = fitting[chosen].placement
+        self._placement_name = fitting[chosen].placement
         if await self._carry_out(trials[numbers[chosen]]):
             return None
         return await self._place_in_best(nodes, placements)
@@ -339,7 +341,7 @@ class PodGroupPlacing:
         """Return the position of the best placement; `numbers` are those of the placements."""
 
         def scored(ranking: PlacementRanking) -> None:
-            note_scores(ranking, [self.tried[number] for number in numbers])
+            record_scores(ranking, [self.tried[number] for number in numbers])
 
         chosen = choose_placement(
             self.profile, self.state, self.group, fitting, scored if self._examine else None
@@ -540,8 +542,8 @@ def choose_placement(
     return profile.handle.random.choice(best)
 
 
-def note_scores(ranking: PlacementRanking, placements: Sequence[TriedPlacement]) -> None:
-    """Record the scores of placements that fit, in their order."""
+def record_scores(ranking: PlacementRanking, placements: Sequence[TriedPlacement]) -> None:
+    """Record the scores of the fitting placements, which are in the order of the ranking."""
     for position, tried in enumerate(placements):
         tried.total = int(ranking.totals[position])
         tried.scores = {name: int(x[position]) for name, x in ranking.scores.items()}

@@ -170,7 +170,7 @@ class PodGroupAttempts:
         )
 
     def _examines(self, group: AnyPodGroup) -> bool:
-        """Return whether the attempts of a group are examined."""
+        """Return whether to record the details of a group's attempts."""
         return self._examiner is not None and self._examiner.wants(group)
 
     def _tell_examiner(
@@ -403,7 +403,7 @@ _UNABLE = "Unable to schedule a pod group"
 
 
 def _with_answer(status: Status, said: Status | None) -> Status:
-    """Return why a group was not scheduled, with what PodGroupPostFilter said."""
+    """Return why a group was not scheduled, with the status that PodGroupPostFilter returned."""
     if said is None:
         return status
     # kube-scheduler appends the text even if it is empty.

@@ -102,7 +102,7 @@ class Scheduler:
         """Make the plugins and start them.
 
         With `read_only`, work that plugins spawn is discarded; the caller only lets it `follow`.
-        `periodic` repeats the work of plugins; by default it is repeated at its period.
+        `periodic` repeats the periodic work of plugins; the default is a `PeriodicWork`.
         """
         settings = config.config
         self.clock = clock

@@ -103,9 +103,9 @@ class SchedulingTap(Protocol):
         ...
 
     def work_begins(self, work: str) -> None:
-        """Take note of a run of a plugin's periodic work, right before it begins.
+        """Take note that a run of a plugin's periodic work is about to begin.
 
-        `work` is its name (`periodic_work.WorkNames`).
+        `work` is the name of the work (`periodic_work.WorkNames`).
         """
         ...
 
@@ -113,7 +113,7 @@ class SchedulingTap(Protocol):
         """Take note of the answer to a request of a plugin, or of why there is none.
 
         `answer` is an object of the API, a sequence of them, or an HttpAnswer (`tapped_clients`).
-        `work` is the name of the periodic work that asked; "" if it was something else.
+        `work` is the name of the periodic work that sent the request; "" if none did.
         """
         ...
 

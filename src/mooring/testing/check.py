@@ -63,7 +63,7 @@ def check_plugin(
     - `unreserve` undoes what `reserve` did, and may be called twice, or without it;
     - pods with the same signature (`sign_pod`) get the same answer;
     - with `reads_pods = False`, pods on the nodes change no answer;
-    - with `reads_pod_labels = False`, their labels change no answer for a pod that is signed;
+    - with `reads_pod_labels = False`, labels of pods change no result for a pod that is signed;
     - a change of the cluster is noticed: no cached answer becomes stale;
     - whole scheduling attempts raise nothing and wait for nothing outside;
     - if the plugin has points of pod groups: placements do not depend on the order of the nodes,

@@ -96,7 +96,7 @@ def _check_scene(
 
 
 def _relabelled(obj: KubeObject) -> KubeObject:
-    """Return a pod that has a node without its labels, and with another; any other object as is."""
+    """Replace the labels of a pod that has a node; return any other object as it is."""
     if not isinstance(obj, Pod) or not obj.spec.node_name:
         return obj
     return replace(obj, metadata=replace(obj.metadata, labels={"topology": "relabelled"}))

@@ -63,10 +63,10 @@ def run_cycle(
     Without `config`, `plugins` run in addition to the built-in ones at every point they implement;
     with it, at the points where it enables them. Nothing waits: the clock is virtual.
 
-    A pod group among `objects` turns on the gates that it needs, unless `features` names them, and
-    so does a composite pod group. A pod of a group is tried with all pods of the group that have no
-    node, and with those of the whole tree if the group is part of one. `Decision.group` then shows
-    what was tried: the placements, and the groups of the tree in each of them.
+    A pod group or composite pod group among `objects` turns on the gates that it needs, unless
+    `features` names them. A pod of a group is tried together with all pods of the group that have
+    no node; if the group is part of a tree, with those of the whole tree. `Decision.group` then
+    shows what was tried: the placements, and the groups of the tree in each placement.
     """
     found = list(pods)
     others = list(objects)

@@ -27,7 +27,7 @@ from mooring.testing.plugin_answers import Case, describe, verdict
 from mooring.testing.plugin_lifecycle import DETERMINISTIC, check_attempts
 from mooring.testing.scenes import RACK, Scene
 
-#: The gates without which a plugin's points of pod groups do not run; the last needs the others.
+#: The gates that a plugin's points of pod groups need; the last one requires the others.
 GATES = {
     "GenericWorkload": True,
     "TopologyAwareWorkloadScheduling": True,
@@ -60,7 +60,7 @@ def has_group_points(plugin: type[Plugin]) -> bool:
 
 
 def with_group_gates(features: Mapping[str, bool]) -> dict[str, bool]:
-    """Return feature gates with those of pod groups on, unless they are given otherwise."""
+    """Return feature gates with those of pod groups turned on, unless `features` names them."""
     off = not all(features.get(gate, True) for gate in GATES)
     return {**GATES, **({"CompositePodGroup": False} if off else {}), **features}
 
@@ -68,12 +68,12 @@ def with_group_gates(features: Mapping[str, bool]) -> dict[str, bool]:
 def check_groups(
     workbench: Workbench, scene: Scene, seed: int, rng: random.Random
 ) -> tuple[int, int]:
-    """Check the points of pod groups in a cluster to which a gang is added, or a gang of gangs.
+    """Check the points of pod groups in a cluster with a gang or a composite group added.
 
     Return how many placements the plugin was asked about, and how many pods were tried in whole
     attempts.
     """
-    # In turn, so that a round takes no longer.
+    # Seeds alternate between the two, so that a round takes no longer than with one of them.
     is_tree = seed % 2 == 1 and workbench.features.enabled("CompositePodGroup")
     added = _make_tree(rng) if is_tree else _make_gang(rng)
     return _check_group(workbench, scene, added, seed, rng)

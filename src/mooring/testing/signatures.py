@@ -60,7 +60,7 @@ def check_reads_no_pods(bench: Bench, empty: Bench, scene: Scene, seed: int) -> 
 
 
 def check_reads_no_labels(bench: Bench, relabelled: Bench, scene: Scene, seed: int) -> None:
-    """If a plugin says it reads no labels of pods, compare its answers with other labels."""
+    """If a plugin has `reads_pod_labels = False`, compare its results under other labels."""
     plugin: Any = bench.plugin
     if plugin.reads_pod_labels or not hasattr(plugin, "sign_pod"):
         return

@@ -130,7 +130,7 @@ class VolumeBinding(Plugin):
 
     name = "VolumeBinding"
     Args = VolumeBindingArgs
-    # It reads claims and volumes; what pods on the node have claimed is in these.
+    # The plugin reads claims and volumes, which also show what the node's pods use.
     reads_pods = False
 
     def __init__(self, args: VolumeBindingArgs | None = None, handle: Handle | None = None) -> None:
