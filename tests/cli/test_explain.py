@@ -135,7 +135,7 @@ async def test_without_records_the_question_is_asked_here(
     [
         (["--now", "--attempt", "1"], "--now applies rules of your own, here and now, and "),
         (["--plugin", "a:B", "--lease", "a/b"], "--plugin applies rules of your own"),
-        (["--certificate-sha256", "0" * 64], "--certificate-sha256 is about --scheduler"),
+        (["--certificate-sha256", "0" * 64], "--certificate-sha256 needs --scheduler"),
         (["--lease", "kube-scheduler"], "--lease must be NAMESPACE/NAME, got 'kube-scheduler'"),
         (["--scheduler", "http://127.0.0.1:1"], "the certificate of http://127.0.0.1:1 cannot be "),
         (

@@ -38,7 +38,7 @@ def test_the_flags_name_the_scheduler() -> None:
     [
         ("--lease=a", "--lease must be NAMESPACE/NAME, got 'a'"),
         ("--lease=/b", "--lease must be NAMESPACE/NAME, got '/b'"),
-        (f"--certificate-sha256={SHA256}", "--certificate-sha256 is about --scheduler: give both"),
+        (f"--certificate-sha256={SHA256}", "--certificate-sha256 needs --scheduler: give both"),
     ],
 )
 def test_flags_that_make_no_sense(flag: str, message: str) -> None:

@@ -65,12 +65,12 @@ async def test_the_history_comes_first_and_live_decisions_follow() -> None:
     leader, decisions = ScriptedLeader(), SeenDecisions(lambda: 0.0)
     async with linked(leader, decisions) as page:
         assert page.link.state == LeaderState(LIVE, WHO, f"Told by {WHO}.")
-        assert decisions.leader_tells
+        assert decisions.leader_reports
         await leader.say("decision", record(4, 1))
         await leader.say("decision", record(5, 2))
         assert told(decisions) == [("web", 1), ("web", 2)]
         assert streams(leader) == ["0"]
-    assert not decisions.leader_tells
+    assert not decisions.leader_reports
 
 
 async def test_a_broken_stream_is_resumed_after_the_last_decision() -> None:
@@ -83,7 +83,7 @@ async def test_a_broken_stream_is_resumed_after_the_last_decision() -> None:
             text=f"The leader cannot be followed: {WHO} cannot be asked: connection reset. Asked "
             f"again in 1 s. {SEEN}",
         )
-        assert not decisions.leader_tells
+        assert not decisions.leader_reports
         await page.clock.move(FIRST_PAUSE)
         assert (page.link.state.state, streams(leader)) == (LIVE, ["0", "4"])
         await leader.say("decision", record(5, 2))
@@ -181,7 +181,7 @@ async def test_a_leader_that_does_not_tell_its_decisions_can_still_be_asked(
     leader.answers["/explain/v1/namespaces"] = answer(200, {"version": 2, "name": "web"})
     async with linked(leader, decisions) as page:
         assert page.link.state == LeaderState(state, WHO, f"The leader {text}{SEEN}")
-        assert not decisions.leader_tells
+        assert not decisions.leader_reports
         found = await page.link.explain("shop", "web", None)
         assert found == {"version": 2, "answeredBy": WHO, "name": "web"}
         leader.refusal = None

@@ -96,7 +96,7 @@ async def test_the_holder_is_the_leader() -> None:
         ),
         pytest.param(
             answer(200, lease(age=15 + CLOCK_TOLERANCE + 1)),
-            "sched-0_uuid renews the Lease kube-system/lease-0 no more",
+            "sched-0_uuid no longer renews the Lease kube-system/lease-0",
             id="abandoned",
         ),
     ],

@@ -157,13 +157,13 @@ async def test_a_decision_that_is_withdrawn_replaces_all(tmp_path: Path) -> None
         cursor = data.cursor(data.whole_nodes()["mark"])
         data.changes(cursor)
         told = record(1, 1, time=7.0)
-        data.decisions.tell(told)
+        data.decisions.add_record(told)
         changes = data.changes(cursor)
         assert changes is not None
         assert [one.outcome for one in changes["decisions"]] == ["scheduled"]
         # The binding failed: the same attempt is told again.
         told.outcome = "error"
-        data.decisions.tell(told)
+        data.decisions.add_record(told)
         changes = data.changes(cursor)
         assert changes is not None
         assert "decisions" not in changes

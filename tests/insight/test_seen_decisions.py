@@ -95,7 +95,7 @@ class Watched:
         self.pods(make_pod(name, metadata=uid, status=condition("Unschedulable", message)))
 
     def tell(self, attempt: int = 1, outcome: str = "scheduled", **more: Any) -> None:
-        self.decisions.tell(record(attempt, outcome, **{"time": self.now, **more}))
+        self.decisions.add_record(record(attempt, outcome, **{"time": self.now, **more}))
 
     def shown(self) -> list[tuple[str, int]]:
         """Return outcome and attempt of what is shown."""
@@ -117,8 +117,10 @@ def record(attempt: int, outcome: str, name: str = "p", **more: Any) -> AttemptR
 
 def test_the_leader_tells_an_attempt() -> None:
     watched = Watched()
-    watched.decisions.tell(record(2, "scheduled", time=5.0, node="n1"))
-    watched.decisions.tell(record(1, "unschedulable", "q", time=4.0, message="0/1", node="n2"))
+    watched.decisions.add_record(record(2, "scheduled", time=5.0, node="n1"))
+    watched.decisions.add_record(
+        record(1, "unschedulable", "q", time=4.0, message="0/1", node="n2")
+    )
     assert watched.decisions.after(0, 10) == [
         # A pod that is unschedulable has lost its node.
         SeenDecision(
@@ -154,7 +156,7 @@ def test_a_sighting_before_the_record_is_withdrawn() -> None:
 
 def test_a_sighting_waits_for_the_record_of_a_leader_that_tells() -> None:
     watched = Watched()
-    watched.decisions.leader_tells = True
+    watched.decisions.leader_reports = True
     watched.tell(1, name="other")
     watched.bind()
     assert watched.shown() == [("scheduled", 1)]
@@ -167,12 +169,12 @@ def test_a_sighting_waits_for_the_record_of_a_leader_that_tells() -> None:
 @pytest.mark.parametrize("ends", ["no record comes", "the leader is lost"])
 def test_a_sighting_that_waited_in_vain_is_shown(ends: str) -> None:
     watched = Watched()
-    watched.decisions.leader_tells = True
+    watched.decisions.leader_reports = True
     watched.tell(1, name="other")
     watched.bind()
     assert watched.shown() == [("scheduled", 1)]
     if ends == "the leader is lost":
-        watched.decisions.leader_tells = False
+        watched.decisions.leader_reports = False
     else:
         watched.now += HOLD_SECONDS
     assert watched.shown() == [("scheduled", 1), ("bound", 0)]
@@ -180,7 +182,7 @@ def test_a_sighting_that_waited_in_vain_is_shown(ends: str) -> None:
 
 def test_pods_of_other_schedulers_and_gated_pods_do_not_wait() -> None:
     watched = Watched()
-    watched.decisions.leader_tells = True
+    watched.decisions.leader_reports = True
     watched.tell(1, name="other")
     watched.bind(scheduler_name="another")
     watched.pods(make_pod("g", metadata={"uid": "g"}))
@@ -191,16 +193,16 @@ def test_pods_of_other_schedulers_and_gated_pods_do_not_wait() -> None:
 
 def test_what_was_seen_during_a_break_is_told_again_without_gap_or_double() -> None:
     watched = Watched()
-    watched.decisions.leader_tells = True
+    watched.decisions.leader_reports = True
     watched.tell(1, "unschedulable", message="first")
-    watched.decisions.leader_tells = False
+    watched.decisions.leader_reports = False
     watched.now += 10
     second = watched.now
     watched.refuse("second")
     watched.now += 10
     watched.refuse("first")
     assert watched.shown() == [("unschedulable", 1), ("unschedulable", 0), ("unschedulable", 0)]
-    watched.decisions.leader_tells = True
+    watched.decisions.leader_reports = True
     # The clock of the leader is ahead by a second.
     watched.tell(2, "unschedulable", message="second", time=second + 1)
     watched.tell(3, "unschedulable", message="first", time=second + 11)

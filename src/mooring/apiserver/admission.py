@@ -99,7 +99,7 @@ def _check_node(cluster: ServerState, pod: Object) -> None:
 
 
 def _check_declared(cluster: ServerState, resource_slice: Object) -> None:
-    """Refuse devices that take resources of a node that does not declare the feature."""
+    """Refuse devices that consume resources of a node that does not declare the feature."""
     # kube-apiserver: plugin/pkg/admission/nodedeclaredfeatures/admission.go
     spec = resource_slice["spec"]
     for device in spec.get("devices") or ():
@@ -114,7 +114,9 @@ def _check_declared(cluster: ServerState, resource_slice: Object) -> None:
             reached = [found]
         else:
             reached = [
-                stored.object for stored in cluster.store.items("/nodes") if _is_at(stored, place)
+                stored.object
+                for stored in cluster.store.items("/nodes")
+                if _is_reached(stored, place)
             ]
         for node in reached:
             if NODE_ALLOCATABLE not in (node["status"].get("declaredFeatures") or ()):
@@ -124,7 +126,7 @@ def _check_declared(cluster: ServerState, resource_slice: Object) -> None:
                 raise _slice_forbidden(resource_slice, why)
 
 
-def _is_at(stored: Stored, place: Object) -> bool:
+def _is_reached(stored: Stored, place: Object) -> bool:
     """Return whether a node reaches a slice or a device."""
     selector = place.get("nodeSelector")
     if selector is None:

@@ -32,7 +32,7 @@ class ServerSettings(msgspec.Struct, frozen=True):
     data_dir: Path | None = None
     #: Group versions to serve besides the default ones, such as `resource.k8s.io/v1beta2`.
     enabled: tuple[str, ...] = ()
-    #: The feature gates that are on, of those that the server asks about: pod groups, devices.
+    #: The enabled feature gates, of those that the server knows: pod groups and devices.
     features: frozenset[str] = frozenset()
     #: Seconds for which an Event is kept after its last change.
     event_ttl: float = TTL.total_seconds()

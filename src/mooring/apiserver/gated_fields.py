@@ -24,8 +24,9 @@ POD_GROUPS = "scheduling.k8s.io/podgroups"
 COMPOSITE_POD_GROUPS = "scheduling.k8s.io/compositepodgroups"
 WORKLOADS = "scheduling.k8s.io/workloads"
 RESOURCE_SLICES = "resource.k8s.io/resourceslices"
-#: The gate of what devices take of their node.
+#: The gate of the node resources that devices consume.
 NODE_ALLOCATABLE = "DRANodeAllocatableResources"
+#: The path to the claim's spec in each kind of object that has one.
 CLAIM_SPECS = {
     "resource.k8s.io/resourceclaims": ("spec",),
     "resource.k8s.io/resourceclaimtemplates": ("spec", "spec"),
@@ -124,14 +125,14 @@ def _drop(features: Collection[str], gates: dict[str, str], new: Object, old: Ob
 
 
 def _drop_together(name: str, new: list[Object], old: list[Object]) -> None:
-    """Drop a field from all parts of an object, unless a part of the old object has it."""
+    """Drop a field from all parts of an object, unless any part of the old object has it."""
     if not any(part.get(name) for part in old):
         for part in new:
             part.pop(name, None)
 
 
 def _request_parts(obj: Object | None, path: Iterable[str]) -> list[Object]:
-    """Return the requests of a claim, or their alternatives."""
+    """Return the exact requests of a claim, and the alternatives of its other requests."""
     return [
         part
         for request in _at(obj, (*path, "devices")).get("requests") or ()
@@ -146,7 +147,7 @@ def _devices(one: Object | None) -> list[Object]:
 
 
 def _consumptions(one: Object | None) -> list[Object]:
-    """Return what the devices of a slice consume."""
+    """Return the counter consumptions of the devices of a slice."""
     return [
         consumption
         for device in _devices(one)

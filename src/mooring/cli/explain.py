@@ -44,7 +44,7 @@ now, by Mooring's rules: those of --config and --plugin, or else of the default 
 the cluster may be served by any scheduler, rights to list and watch what a scheduler reads are
 enough, and a pod that has a node is asked about as if it were not there. Nothing is written.
 """
-_WITHOUT = "--now asks without the scheduler"
+_ADVICE = "--now asks without the scheduler"
 _TWO_SOURCES = (
     "{} applies rules of your own, here and now, and {} is a question to the scheduler: leave out "
     "one of them"
@@ -127,9 +127,10 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Raise ConfigError if flags ask both for rules of one's own and for the scheduler's answer.
+    """Raise ConfigError if the flags contradict each other.
 
-    So it does if what they say about the scheduler makes no sense.
+    They may not ask for both own rules and the scheduler's answer, and must describe the scheduler
+    consistently.
     """
     own = "--now" if args.now else gives_rules(args)
     for flag in ("attempt", "scheduler", "certificate_sha256", "lease"):
@@ -186,7 +187,7 @@ class _Question:
                 found: object = scheduler
             else:
                 found = await ask_about_pod(
-                    scheduler, self.namespace, self.name, args.attempt, advice=_WITHOUT
+                    scheduler, self.namespace, self.name, args.attempt, advice=_ADVICE
                 )
             if isinstance(found, NoLeader):
                 if args.attempt is not None or args.scheduler:

@@ -1,4 +1,4 @@
-"""The flags of commands that ask the scheduler that leads."""
+"""The flags of the commands that ask the leading scheduler."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_scheduler_flags(parser: argparse.ArgumentParser, *, lease_default: str) -> None:
-    """Add the flags that name the scheduler; `lease_default` says which Lease is read without."""
+    """Add the flags that name the scheduler; `lease_default` describes the default of --lease."""
     parser.add_argument(
         "--scheduler",
         default="",
@@ -35,12 +35,12 @@ def add_scheduler_flags(parser: argparse.ArgumentParser, *, lease_default: str) 
 
 
 def read_scheduler_address(args: argparse.Namespace) -> SchedulerAddress:
-    """Return what the flags say; raise ConfigError if it makes no sense."""
+    """Return the scheduler that the flags name; raise ConfigError if they are inconsistent."""
     from mooring.insight.leader_lookup import LeaseName
     from mooring.insight.scheduler_questions import SchedulerAddress
 
     if args.certificate_sha256 and not args.scheduler:
-        raise ConfigError("--certificate-sha256 is about --scheduler: give both")
+        raise ConfigError("--certificate-sha256 needs --scheduler: give both")
     lease = None
     if args.lease:
         namespace, slash, name = args.lease.partition("/")

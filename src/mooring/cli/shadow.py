@@ -102,7 +102,8 @@ async def _follow(args: argparse.Namespace) -> None:
         contextlib.AsyncExitStack() as stack,
     ):
         shadow = Shadow(_tell if args.output == "text" else None, journal)
-        # What a change makes the shadow decide comes before the change in the journal.
+        # The shadow comes first: the journal must hold its decision before the change that led to
+        # it.
         taps: list[SchedulingTap] = [shadow] if journal is None else [shadow, journal]
         running = await stack.enter_async_context(
             following(both, client, rules.registry, rules.gates, taps=taps)
@@ -125,7 +126,7 @@ async def _follow(args: argparse.Namespace) -> None:
 async def _journal(
     args: argparse.Namespace, rules: Rules, theirs: LoadResult
 ) -> AsyncIterator[tuple[SchedulingJournal | None, Callable[[RunningScheduler], None]]]:
-    """Open the journal that --journal asks for; yield it, and what starts it."""
+    """Open the journal that --journal asks for; yield it, and the function that starts it."""
     if args.journal is None:
         yield None, lambda running: None
         return
@@ -135,7 +136,7 @@ async def _journal(
 
     folder = JournalFolder(args.journal, args.journal_max_bytes)
     try:
-        # Extenders are not asked.
+        # A shadow does not call extenders.
         ours = replace(rules.config, config=replace(rules.config.config, extenders=()))
         journal = folder.begin(
             ours,
@@ -193,7 +194,7 @@ def _ask_pending(shadow: Shadow, running: RunningScheduler) -> None:
     """Compare the pods that the other scheduler has declared unschedulable."""
     from mooring.insight.shadow import is_unschedulable
 
-    # The lister may be ahead of the state.
+    # The lister may know changes that the scheduler's state does not have yet.
     running.scheduler.inbox.drain()
     for pod in running.informers.lister(Pod).list():
         if is_unschedulable(pod):

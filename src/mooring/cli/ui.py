@@ -24,11 +24,12 @@ USER_AGENT = "mooring-ui"
 
 _EPILOG = """\
 The cluster may be served by any scheduler. The page has the rights of the kubeconfig, and rights to
-list and watch what a scheduler reads are enough: nothing is written. If a Mooring leads, the page
-shows the attempts that it made, as `mooring explain` does, through `kubectl port-forward` or
---scheduler. What the page explains itself follows Mooring's rules now: those of --config and
---plugin, or else of the default configuration. It listens on loopback only, and the address that is
-printed holds the token without which it answers nobody. Ctrl-C ends it.
+list and watch what a scheduler reads are enough: nothing is written. If the leading scheduler is a
+Mooring, the page shows the attempts that it made, as `mooring explain` does; it reaches the leader
+through `kubectl port-forward` or --scheduler. The page's own explanations apply Mooring's rules to
+the cluster as it is now: the rules of --config and --plugin, or else of the default configuration.
+The page listens on loopback only, and answers only requests that have the token of the printed
+address. Ctrl-C ends it.
 """
 
 

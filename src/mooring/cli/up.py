@@ -282,7 +282,7 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
 
 
 def _replayer(journal: str | None) -> AttemptReplayer | None:
-    """Return what repeats attempts of the journal for explanations; None without a journal."""
+    """Return the replayer that explains attempts of the journal; None without a journal."""
     if journal is None:
         return None
     from mooring.insight.replay.child_replayer import ChildReplayer

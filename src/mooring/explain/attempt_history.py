@@ -9,7 +9,7 @@ counted per array, not per attempt: an array counts once, as long as some attemp
 
 What the loop tells is first put on a list, and entered for several attempts at once, or when
 somebody reads: right after a cycle the processor's caches hold arrays, and the same work takes
-three times as long. For the same reason nothing is read from a decision before the next call.
+three times as long. For the same reason a decision is read only at the next call.
 """
 
 from __future__ import annotations
@@ -64,12 +64,13 @@ _DECISION_SIZE = 5000
 _NODE_SIZE = 8
 #: How many arrays of an attempt are usually new if it shares answers with earlier ones.
 _NEW_ARRAYS = 4
-#: The answers of scheduled pods are kept for so many attempts in a row, and for so many nodes a
-#: second: with 5,000 nodes for 10 attempts a second. The default memory holds the answers of some
-#: 70 attempts of this size, and keeping those of one takes as long as a third of its cycle.
+#: How many attempts of scheduled pods in a row have their answers kept, and for how many nodes per
+#: second answers are kept: with 5,000 nodes for 10 attempts per second. The default memory holds
+#: the answers of about 70 attempts of this size. Keeping the answers of an attempt takes a third of
+#: the time of its cycle.
 _BURST = 64
 _NODES_PER_SECOND = 50_000
-#: The last attempts of so many trees of groups are kept.
+#: For how many trees of groups the last attempt is kept.
 _MOST_TREES = 500
 
 
@@ -96,7 +97,7 @@ class _Kept(msgspec.Struct, eq=False, gc=False):
 
 
 class _Decided(msgspec.Struct, frozen=True):
-    """A decision, its pod, the number of the attempt, and when that began."""
+    """A decision with its pod, and the number and start time of the attempt."""
 
     decision: Decision
     info: QueuedPodInfo
@@ -115,8 +116,8 @@ class AttemptHistory(SilentTap):
         self.limit = limit
         self._latest = 0
         self._size = 0
-        #: What happened and is not entered yet: placements without answers, the uids of pods that
-        #: were bound, or calls with their arguments; and the bytes that arguments hold.
+        #: What happened and is not entered yet: placements without answers, the uids of bound
+        #: pods, and calls with their arguments. `_log_size` is the bytes of the arguments.
         self._log: list[PlacedAttempt | str | tuple[Callable[..., None], tuple[Any, ...]]] = []
         self._log_size = 0
         #: By sequence, the oldest first.
@@ -139,10 +140,10 @@ class AttemptHistory(SilentTap):
         #: The pod group that is being tried, and when its attempt began.
         self._group: AnyPodGroup | None = None
         self._group_start = 0.0
-        #: By "namespace/name" of composite groups, the last attempt of each, the oldest first.
+        #: By "namespace/name" of the top: the last attempt of each tree, the oldest first.
         self._trees: OrderedDict[str, Sequence[GroupLine]] = OrderedDict()
-        #: For how many scheduled pods answers may be kept, as of the time after it, and when it
-        #: is one at least.
+        #: For how many more scheduled pods answers may be kept, the time at which that was
+        #: computed, and the time from which it is at least one.
         self._allowed, self._allowed_at, self._allowed_from = float(_BURST), 0.0, 0.0
         self._news: asyncio.Future[None] | None = None
 
@@ -180,7 +181,7 @@ class AttemptHistory(SilentTap):
         return None
 
     def tree(self, composite: str) -> Sequence[GroupLine]:
-        """Return the groups of a tree in its last attempt, by "namespace/name" of the top."""
+        """Return the groups of a tree in its last attempt; `composite` is the key of its top."""
         return self._trees.get(composite, ())
 
     def since(self, sequence: int, limit: int | None = None) -> RecordBatch:
@@ -208,7 +209,7 @@ class AttemptHistory(SilentTap):
         self._group, self._group_start = info.group, start
 
     def group_ends(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
-        """Forget what was decided in trials only, and keep what became of a tree."""
+        """Drop decisions that were only trials, and keep the result of a tree of groups."""
         self._list_decision()
         self._group = None
         if info.tree is not None:
@@ -239,7 +240,7 @@ class AttemptHistory(SilentTap):
         self._decided = _Decided(decision, info, info.attempts, start)
 
     def _list_decision(self) -> None:
-        """Put the latest decision on the list, unless it is there."""
+        """Put the latest decision on the list, unless it is there already."""
         decided, self._decided = self._decided, None
         if decided is not None:
             details = self._details(decided)
@@ -254,7 +255,7 @@ class AttemptHistory(SilentTap):
             self._log.append((self._enter_decision, (outline, details)))
 
     def _details(self, decided: _Decided) -> AttemptDetails | None:
-        """Return the answers in a decision if they are to be kept; the list may be entered."""
+        """Return the answers in a decision if they are kept; this may enter the list first."""
         decision = decided.decision
         if decision.outcome is Outcome.SCHEDULED and not self._keeps_more(decided):
             return None
@@ -353,7 +354,7 @@ class AttemptHistory(SilentTap):
         self._deciding[uid] = kept
 
     def _enter_placed(self, placed: PlacedAttempt, details: AttemptDetails | None) -> None:
-        """Enter a decision and the permission that followed it."""
+        """Enter a decision whose pod has passed Permit or waits there."""
         kept = self._make_kept(placed, details)
         self._binding[kept.record.uid] = kept
         self._publish(kept)

@@ -43,7 +43,7 @@ class AttemptRecord(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=
     victims: tuple[str, ...] = ()
     #: The pod's group, with which it was tried, as "namespace/name".
     pod_group: str = ""
-    #: The top of the tree that the group is part of, if it was tried as a tree.
+    #: The top of the group's tree, as "namespace/name", if the whole tree was tried.
     composite_pod_group: str = ""
     #: Whether the pod was bound.
     bound: bool = False

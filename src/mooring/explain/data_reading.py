@@ -35,14 +35,14 @@ def read_live_explanation(data: Data) -> LiveExplanation:
     try:
         return LiveExplanation(
             time=data["time"],
-            found=_examination(data),
+            found=read_examination(data),
             from_journal=data.get("fromJournal", False),
             journal_problem=data.get("journalProblem", ""),
             record=msgspec.convert(data["record"], AttemptRecord | None),
             asked_now=data["askedNow"],
             others=msgspec.convert(data["earlierAttempts"], list[AttemptRecord]),
             queue=msgspec.convert(data["queue"], QueuePlace | None),
-            # Not written by a scheduler of an earlier version.
+            # Schedulers of earlier versions do not write it.
             tree=msgspec.convert(data.get("tree", ()), list[GroupLine]),
             current_node=data["currentNode"],
             exists=data["exists"],
@@ -63,11 +63,7 @@ def read_live_explanation(data: Data) -> LiveExplanation:
 
 
 def read_examination(data: Data) -> Examination:
-    """Return what `explanation_data` wrote, with `recorded` (`LiveExplanation.data`)."""
-    return _examination(data)
-
-
-def _examination(data: Data) -> Examination:
+    """Return the examination in the data of a LiveExplanation."""
     decision = _decision(data)
     decision.seed = data["seed"]
     decision.pre_enqueue = _refusal(data["preEnqueue"])

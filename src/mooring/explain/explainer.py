@@ -75,7 +75,7 @@ class Explainer:
     ) -> LiveExplanation:
         """Explain an attempt of a pod; None is the last one, 0 asks the plugins now.
 
-        An attempt whose details are gone is replayed from the journal, beside the scheduling loop.
+        An attempt whose details were dropped is replayed from the journal, in another process.
         Raise UnknownPodError, TooManyQuestions, AnswerLimitError, or ObjectError if no profile
         serves the pod.
         """
@@ -127,7 +127,7 @@ class Explainer:
     def _find(
         self, namespace: str, name: str, attempt: int | None
     ) -> tuple[Pod | None, AttemptDetail | None]:
-        """Return a pod if it exists, and its attempt if that is known."""
+        """Return a pod, or None if it does not exist, and its attempt, or None if unknown."""
         pod = self._scheduler.pods.get(name, namespace)
         known = None if self.history is None else self.history.find(namespace, name, attempt)
         if attempt is None and pod is not None and known is not None:
@@ -136,7 +136,7 @@ class Explainer:
         return pod, known
 
     def _question(self, namespace: str, name: str, attempt: int | None) -> JournalQuestion | None:
-        """Return what to ask the journal; None if it is not needed."""
+        """Return the question for the journal; None if the journal is not needed."""
         pod, known = self._find(namespace, name, attempt)
         if known is not None and known.details is not None:
             return None
@@ -146,7 +146,7 @@ class Explainer:
         elif pod is not None and attempt is None:
             place = self._place(pod)
             if place is not None and not place.attempts:
-                # It was never tried.
+                # The pod was never tried.
                 return None
             uid = pod.metadata.uid
         self._limit.admit(self._scheduler.clock.now())
@@ -163,7 +163,7 @@ class Explainer:
             pod, _ = self._find(question.namespace, question.name, None)
             if question.attempt is not None or pod is None:
                 raise
-            # The last attempt was asked for, whichever it is: the plugins can be asked now.
+            # No attempt was named, so the plugins can be asked now instead.
             return JournalAnswer(problem=str(error))
 
     def _explain(

@@ -1,7 +1,7 @@
-"""The explanation of the attempts of a pod group, or of the tree of groups that it is part of.
+"""The explanation of the attempts of a pod group, or of the group's tree.
 
-It shows the placements that were tried, and why the group failed. For a tree it begins with the
-groups: which of them have their quorum, and where; and which do not, and why.
+It shows the placements that were tried and why the group failed. For a tree, a table of the groups
+comes first: which of them have their quorum and where, which do not and why.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def group_text(pod: Pod, attempts: Sequence[ExaminedGroup], width: int | None = 
 
 
 def group_data(pod: Pod, attempts: Sequence[ExaminedGroup]) -> dict[str, Any]:
-    """Return everything about the last attempt of a pod's group, and how those before ended.
+    """Return everything about the last attempt of a pod's group, and how earlier ones ended.
 
-    If the group is part of a tree, `tree` has the groups from the top on.
+    If the group is part of a tree, `tree` holds the whole tree.
     """
     attempts = _with_pod(pod, attempts)
     found = attempts[-1]
@@ -62,7 +62,7 @@ def group_data(pod: Pod, attempts: Sequence[ExaminedGroup]) -> dict[str, Any]:
 
 
 def _with_pod(pod: Pod, attempts: Sequence[ExaminedGroup]) -> Sequence[ExaminedGroup]:
-    """Return the attempts that a pod was part of: once it has a node, the others go on alone."""
+    """Return the attempts that tried a pod; later ones may have tried only other pods."""
     uid = pod.metadata.uid
     own = [one for one in attempts if any(tried.metadata.uid == uid for tried in one.pods)]
     return own or attempts
@@ -112,14 +112,14 @@ def _attempt_data(pod: Pod, found: ExaminedGroup) -> dict[str, Any]:
 
 
 def _whose(pod: Pod, found: ExaminedGroup) -> str:
-    """Return which group a pod belongs to, and of which tree."""
+    """Return the text that names a pod's group, and the tree of the group."""
     own, top = f"pod group {scheduling_group_key(pod)}", found.tried.group
     is_tree = isinstance(top, CompositePodGroup)
     return f"{own} of composite pod group {top.key}" if is_tree else own
 
 
 def _own_failure(pod: Pod, found: ExaminedGroup) -> TriedGroup | None:
-    """Return the pod's group, or one above it, that does not fit in a tree that does."""
+    """Return the first group from the top to the pod's own that does not fit in a fitting tree."""
     if found.status is not None or not isinstance(found.tried.group, CompositePodGroup):
         return None
     own = scheduling_group_key(pod).partition("/")[2]
@@ -146,7 +146,7 @@ def _message(pod: Pod, found: ExaminedGroup) -> str:
 
 
 def tree_table(groups: Sequence[GroupLine]) -> list[str]:
-    """Return a table of the groups of a tree."""
+    """Return the lines of a table with the groups of a tree."""
     return table(
         ["GROUP", "NEEDS", "PLACED", "PLACEMENT", "RESULT"],
         [
@@ -163,7 +163,7 @@ def tree_table(groups: Sequence[GroupLine]) -> list[str]:
 
 
 def _tree(top: TriedGroup, width: int | None) -> Iterator[str]:
-    """Yield the groups of a tree, and then the placements of those that have several."""
+    """Yield the table of a tree's groups, then the placements of groups that have several."""
     groups = list(top.walk())
     yield from tree_table(top.lines())
     for _, one in groups:
@@ -209,7 +209,7 @@ def _placements(found: TriedGroup, width: int | None) -> Iterator[str]:
 def _refusals(
     found: TriedGroup, placements: Sequence[TriedPlacement], width: int | None
 ) -> Iterator[str]:
-    """Yield, for each placement that does not fit, the first pod or part that was refused."""
+    """Yield the first pod or part that was refused in each placement that does not fit."""
     only = len(found.placements) == 1 and bool(found.group.parent_key)
     for one in placements:
         text = _refused(one)
@@ -219,7 +219,7 @@ def _refusals(
 
 
 def _refused(one: TriedPlacement) -> str:
-    """Return the first pod, or the first part, that does not fit in a placement, and why."""
+    """Return the first pod or part that does not fit in a placement, and why; "" if all fit."""
     part = next((part for part in one.parts if part.is_tried and not part.fits), None)
     if part is not None:
         return f"{part.group.name}: {part.result}"
@@ -242,7 +242,7 @@ def _result(one: TriedPlacement) -> str:
 
 
 def _pods(found: ExaminedGroup) -> Iterator[str]:
-    """Yield the nodes of the pods, if the group or the top of the tree was scheduled."""
+    """Yield a table of the pods and their nodes if the group or its tree was scheduled."""
     groups = () if found.status is not None else found.tried.walk()
     placed = [one.chosen for _, one in groups if one.fits and one.chosen is not None]
     rows = [[one.pod.key, one.node_name or one.message] for place in placed for one in place.pods]

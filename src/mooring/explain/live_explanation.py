@@ -34,7 +34,7 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
     asked_now: bool = False
     #: Whether the attempt was replayed from the journal.
     from_journal: bool = False
-    #: Why the journal does not answer, or how its replay differs from the record; "" if neither.
+    #: Why the journal gave no answer, or how the replay differs from the record; "" if neither.
     journal_problem: str = ""
     #: The other attempts that are known, the oldest first.
     others: Sequence[AttemptRecord] = ()
@@ -44,7 +44,7 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
     current_node: str = ""
     #: Whether the pod still exists.
     exists: bool = True
-    #: The groups of the tree that the pod's group is part of, in its last attempt.
+    #: The groups of the tree of the pod's group, in the tree's last attempt.
     tree: Sequence[GroupLine] = ()
     #: The extenders, which are not asked for an explanation.
     extenders: Sequence[str] = ()

@@ -25,7 +25,7 @@ class UnknownPodError(MooringError):
 
 
 class AnswerLimitError(MooringError):
-    """A question whose answer takes longer, or needs more, than it may."""
+    """The answer to a question exceeds a limit of time or memory."""
 
 
 class QuestionLimit:

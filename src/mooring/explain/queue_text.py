@@ -34,7 +34,7 @@ def _place_text(place: QueuePlace, now: float) -> str:
     if place.place is Whereabouts.WITHOUT_GROUP:
         if not place.composite_pod_group:
             return "waiting for its pod group to exist"
-        # A group names a parent that does not exist, or one that is below itself.
+        # The parent that a group names does not exist, or the parents form a cycle.
         above = place.composite_pod_group
         return f"waiting for composite pod group {above}, which is missing or above itself"
     if place.place is Whereabouts.IN_FLIGHT:

@@ -13,9 +13,9 @@ _SCHEDULED = Outcome.SCHEDULED.value
 
 
 class AttemptOutline(msgspec.Struct, frozen=True, gc=False):
-    """What the record of an attempt is made from, without the arrays of its decision.
+    """The data for the record of an attempt, without the arrays of its decision.
 
-    It is made by the scheduling loop, in a third of the time that a record takes.
+    The scheduling loop makes outlines, because that takes a third of the time of making records.
     """
 
     metadata: ObjectMeta
@@ -39,7 +39,7 @@ class AttemptOutline(msgspec.Struct, frozen=True, gc=False):
     composite_pod_group: str = ""
 
     def record(self) -> AttemptRecord:
-        """Return the record. Its sequence is 0: the history numbers those that it keeps."""
+        """Return the record. Its sequence is 0; the history numbers the records that it keeps."""
         meta, result = self.metadata, self.post_filter
         record = AttemptRecord(
             sequence=0,
@@ -101,15 +101,15 @@ def outline_of(
 
 
 class PlacedAttempt(msgspec.Struct, frozen=True, gc=False):
-    """What the record of a pod that has found a node is made from, if it is in no group.
+    """The data for the record of an attempt that found a node, for a pod without a group.
 
-    Most of it is in the attempt, which exists anyway until the pod is bound.
+    Most of the data is in the attempt, which exists until the pod is bound.
     """
 
     attempt: SchedulingAttempt
     #: The number of the attempt, from 1.
     number: int
-    #: The plugins that narrowed the search.
+    #: The plugins and extenders that limited the search to some nodes.
     narrowed_by: frozenset[str]
     seed: int
     sampling_start: int

@@ -50,10 +50,10 @@ class PodComparison(msgspec.Struct, frozen=True):
 
 
 class Agreement(msgspec.Struct):
-    """How often some rules agree with another scheduler."""
+    """Counts of how often a set of rules agrees with another scheduler."""
 
     counts: Counter[Verdict] = msgspec.field(default_factory=Counter)
-    #: Totals that the other scheduler's nodes have less than our best.
+    #: The sum of the points by which the other scheduler's nodes score less than our best ones.
     lost: int = 0
 
     def count(self, verdict: Verdict, lost: int) -> None:
@@ -64,7 +64,7 @@ class Agreement(msgspec.Struct):
 
     @property
     def agreed(self) -> int:
-        """Return how many pods are decided alike."""
+        """Return for how many pods both made the same decision."""
         return self.counts[Verdict.AGREED]
 
     @property

@@ -174,7 +174,7 @@ class _Building:
             )
 
     def _add_compared(self, attempt: RecordedAttempt, compared: Compared) -> None:
-        """Add what the other scheduler did, and how a shadow compares with it."""
+        """Add what the other scheduler did, and what a shadow would have done."""
         begins, notes = attempt.begins, [compared.verdict]
         if compared.ours and compared.ours != compared.theirs:
             notes.append(f"the shadow would choose {compared.ours}")

@@ -1,15 +1,16 @@
-"""LeaderLink: the way to the Mooring that leads, kept open for as long as the page is served.
+"""LeaderLink: the page's connection to the leading Mooring, open while the page is served.
 
-It looks for the leader, follows its decisions, and looks again when the connection breaks or the
-Lease changes hands. If no Mooring leads or rights are missing, it says so and tries again later.
-The leader answers few questions per second, for everybody: this link asks at a bounded rate.
+The link looks for the leader and follows its decisions. When the connection breaks or the Lease
+gets another holder, it looks for the leader again. If no Mooring leads or rights are missing, the
+link's state says so, and it tries again later. The leader limits the questions per second of all
+clients together, so the link limits its own rate.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -36,17 +37,18 @@ from mooring.insight.seen_decisions import SeenDecisions
 from mooring.observe.clock import Clock
 from mooring.queue.queue_places import QueuePlace
 
-#: Seconds between two questions, at least.
+#: The minimal number of seconds between two questions.
 QUESTION_SECONDS = 0.5
-#: Seconds for which the places in the queue are shown before they are asked for again.
+#: Seconds for which places in the queue are cached.
 QUEUE_SECONDS = 2.0
-#: Seconds to wait for the places in the queue.
+#: Seconds to wait for the places in the queue before giving up.
 PATIENCE = 3.0
-#: Seconds between two looks at the Lease while its holder is followed.
+#: Seconds between two reads of the Lease while its holder is followed.
 LEASE_SECONDS = 10.0
-#: Seconds before the leader is looked for again: after a break, doubled from the first to the
-#: last; and if there is none.
-FIRST_PAUSE, LAST_PAUSE, ABSENT_PAUSE = 1.0, 30.0, 15.0
+#: Seconds before a lost leader is looked for again: doubled after each failure, up to the last.
+FIRST_PAUSE, LAST_PAUSE = 1.0, 30.0
+#: Seconds before a leader is looked for again if there was none.
+ABSENT_PAUSE = 15.0
 
 SEARCHING, ABSENT, LOST, LIMITED, LIVE = "searching", "absent", "lost", "limited", "live"
 
@@ -59,7 +61,7 @@ _ELSEWHERE = "If one leads elsewhere, name it with --lease or --scheduler."
 
 
 class LeaderBusyError(MooringError):
-    """A question that the leader has no time for now; it may be asked again after `seconds`."""
+    """The leader is too busy to answer; the question may be asked again after `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(
@@ -69,12 +71,12 @@ class LeaderBusyError(MooringError):
 
 
 class LeaderState(msgspec.Struct, frozen=True):
-    """How the page stands to the leader."""
+    """The state of the page's connection to the leader."""
 
-    #: "searching", "absent" (no Mooring leads), "lost" (it cannot be reached), "limited" (it does
-    #: not tell this user its decisions) or "live".
+    #: "searching", "absent" (no Mooring leads), "lost" (the leader cannot be reached), "limited"
+    #: (this user may not read its decisions) or "live".
     state: str = SEARCHING
-    #: Who leads; empty if nobody is known to.
+    #: The leader; empty if none is known.
     who: str = ""
     #: What is missing and what to do, in one line.
     text: str = "Looking for a Mooring that leads."
@@ -94,9 +96,9 @@ class LeaderLink:
         clock: Clock,
         user_agent: str,
     ) -> None:
-        """Follow the leader of a cluster; `client` is that of the API server of `connection`.
+        """Make a link to the leader of the cluster that `connection` and `client` reach.
 
-        `scheduler_names` returns the profiles whose scheduler is wanted, the likeliest first.
+        `scheduler_names` returns the profiles whose scheduler is looked for, the likeliest first.
         """
         self._connection = connection
         self._client = client
@@ -106,11 +108,13 @@ class LeaderLink:
         self._clock = clock
         self._user_agent = user_agent
         self._answerer: Answerer | None = None
-        #: Whose decisions were followed last, and the sequence number of the last one.
-        self._followed, self._since = "", 0
+        #: The leader that was followed last.
+        self._followed = ""
+        #: The sequence number of the last decision that it sent.
+        self._since = 0
         self._pause = FIRST_PAUSE
         self._asking = asyncio.Lock()
-        #: When the next question may be asked, and until when the leader wants none.
+        #: The earliest time of the next question by our own limit, and by the leader's.
         self._next_question = self._busy_until = 0.0
         self._places: dict[str, QueuePlace] = {}
         self._places_at = 0.0
@@ -120,7 +124,7 @@ class LeaderLink:
 
     @contextlib.asynccontextmanager
     async def opened(self) -> AsyncIterator[LeaderLink]:
-        """Keep the link open for as long as this lasts."""
+        """Keep the link open while the context lasts."""
         task = asyncio.create_task(self._run())
         try:
             yield self
@@ -174,7 +178,7 @@ class LeaderLink:
 
     @contextlib.asynccontextmanager
     async def _turn(self) -> AsyncIterator[Answerer | None]:
-        """Wait until a question may be asked; yield whom to ask."""
+        """Wait until a question may be asked; yield the scheduler to ask, or None."""
         async with self._asking:
             now = self._clock.now()
             if now < self._busy_until:
@@ -204,7 +208,7 @@ class LeaderLink:
             await self._clock.sleep(pause)
 
     async def _connect(self) -> float:
-        """Use the leader until it is lost; return the seconds until it is looked for again."""
+        """Follow the leader until it is lost; return the seconds to wait before a retry."""
         names = self._names()
         async with opened_scheduler(
             self._connection,
@@ -220,55 +224,40 @@ class LeaderLink:
                 self.state = LeaderState(ABSENT, text=text)
                 return ABSENT_PAUSE
             if found.who != self._followed:
-                # Sequence numbers of another process mean nothing here.
+                # Each process counts its decisions from 1.
                 self._followed, self._since = found.who, 0
             self._answerer = found
-            following = asyncio.create_task(self._follow(found))
-            looking = asyncio.create_task(self._look(found, names))
-            try:
-                await asyncio.wait((following, looking), return_when=asyncio.FIRST_COMPLETED)
-                for task in (following, looking):
-                    if task.done():
-                        return task.result()
-            finally:
-                following.cancel()
-                looking.cancel()
-                await asyncio.gather(following, looking, return_exceptions=True)
-        raise AssertionError("one of the tasks is done")
+            return await _first_result(self._follow(found), self._watch_lease(found, names))
 
     async def _follow(self, leader: Answerer) -> float:
-        """Take in the leader's decisions until the connection breaks, or they may not be read."""
+        """Receive the leader's decisions until the connection breaks or reading is forbidden."""
         while True:
             try:
-                await self._take_in(leader)
+                await self._receive(leader)
             except UnansweredError as error:
                 if error.status not in (403, 404):
                     raise
-                # The explanation of a pod may be allowed nevertheless: keep the way open.
+                # The user may still have the right to explanations of pods, so stay connected.
                 is_limited = error.status == 403
                 what = "does not tell its decisions" if is_limited else "remembers no decisions"
                 text = f"The leader {what}: {_line(error)}. {_SEEN}"
                 self.state = LeaderState(LIMITED if is_limited else ABSENT, leader.who, text)
                 await self._clock.sleep(LAST_PAUSE)
                 return 0.0
-            # The leader ends streams after some time, so that rights are checked again.
+            # The leader ends each stream after some time, in order to check rights again.
             await self._clock.sleep(FIRST_PAUSE)
 
-    async def _take_in(self, leader: Answerer) -> None:
-        """Take in the decisions of one stream."""
+    async def _receive(self, leader: Answerer) -> None:
+        """Receive the decisions of one stream until it ends."""
         async for batch in follow_decisions(leader, self._since):
             if self.state.state != LIVE:
                 self._pause = FIRST_PAUSE
-                self._decisions.leader_tells = True
+                self._decisions.leader_reports = True
                 self.state = LeaderState(LIVE, leader.who, f"Told by {leader.who}.")
             for event in batch:
                 if event.name == "decision":
-                    try:
-                        record = msgspec.json.decode(event.data, type=AttemptRecord)
-                    except msgspec.MsgspecError as error:
-                        text = f"{leader.who}: a decision cannot be read: {error}"
-                        raise MooringError(text) from None
-                    self._decisions.tell(record)
+                    record = _decode_record(event.data, leader.who)
+                    self._decisions.add_record(record)
                     self._since = record.sequence
                 elif event.name == "reset":
                     self._since = 0
@@ -276,14 +265,14 @@ class LeaderLink:
                     text = f"Told by {leader.who}, which has forgotten some older decisions."
                     self.state = LeaderState(LIVE, leader.who, text)
 
-    async def _look(self, followed: Answerer, names: Sequence[str]) -> float:
-        """Return when the Lease has another holder; never if no Lease was read."""
+    async def _watch_lease(self, followed: Answerer, names: Sequence[str]) -> float:
+        """Return once the Lease has another holder; never if the leader was found without one."""
         while True:
             await self._clock.sleep(LEASE_SECONDS)
             if followed.leader is None:
                 continue
             leases = leases_of(self._address, names)
-            # An API server that does not answer says nothing about the leader.
+            # If the API server does not answer, keep following the leader.
             with contextlib.suppress(ApiError):
                 found = await find_leader(self._client, leases, self._clock.now())
                 if found != followed.leader:
@@ -299,12 +288,31 @@ class LeaderLink:
         return pause
 
     def _leave(self) -> None:
-        """Forget what only a connection gives."""
+        """Reset the state that depends on the connection."""
         self._answerer = None
-        self._decisions.leader_tells = False
+        self._decisions.leader_reports = False
         self._places, self._places_at, self._no_queue = {}, 0.0, ""
         if self.state.state in (LIVE, LIMITED):
             self.state = LeaderState(SEARCHING)
+
+
+async def _first_result(*coroutines: Coroutine[Any, Any, float]) -> float:
+    """Run coroutines at the same time; return the result of the first, and cancel the others."""
+    tasks = [asyncio.create_task(one) for one in coroutines]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return next(task.result() for task in tasks if task.done())
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _decode_record(data: bytes, who: str) -> AttemptRecord:
+    try:
+        return msgspec.json.decode(data, type=AttemptRecord)
+    except msgspec.MsgspecError as error:
+        raise MooringError(f"{who}: a decision cannot be read: {error}") from None
 
 
 def _line(error: MooringError) -> str:

@@ -1,4 +1,4 @@
-"""The Mooring that leads, if there is one: found by its Lease, and known by its certificate."""
+"""Looks for the leading Mooring by its Lease, and verifies it by its certificate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mooring.explain.lease_annotations import ExplainAddress, read_address
 from mooring.insight.following import reading_client
 from mooring.insight.port_forward import forwarded_port
 
-#: A Lease counts as abandoned if it is this many seconds older than it lasts: clocks may differ.
+#: A Lease counts as abandoned this many seconds after it has expired, because clocks may differ.
 CLOCK_TOLERANCE = 60.0
 
 _IMPERSONATED = (
@@ -50,7 +50,7 @@ class Leader(msgspec.Struct, frozen=True):
 
 
 class NoLeader(msgspec.Struct, frozen=True):
-    """The reason why no Mooring was found that leads, as part of a sentence."""
+    """The reason why no leading Mooring was found, as part of a sentence."""
 
     reason: str
     #: Whether a right to read a Lease is missing.
@@ -70,7 +70,7 @@ def lease_names(scheduler_name: str) -> list[LeaseName]:
 
 
 async def find_leader(client: Client, names: Iterable[LeaseName], now: float) -> Leader | NoLeader:
-    """Return the Mooring that holds the first of some Leases; or why there is none."""
+    """Return the Mooring that holds the first of these Leases that one holds, or why none does."""
     missing: list[NoLeader] = []
     for name in names:
         found = await _look(client, name, now)
@@ -97,7 +97,7 @@ async def _look(client: Client, name: LeaseName, now: float) -> Leader | NoLeade
     if address is None:
         return NoLeader(f"{holder}, which holds the Lease {name}, answers no questions")
     if _is_abandoned(lease, now):
-        return NoLeader(f"{holder} renews the Lease {name} no more")
+        return NoLeader(f"{holder} no longer renews the Lease {name}")
     return Leader(name, address)
 
 
@@ -163,15 +163,15 @@ async def leader_client(
 async def pod_of(client: Client, leader: Leader) -> str:
     """Return the name of a pod through which the leader's port is reached.
 
-    It is the leader's own, or, where that shares the network of its node, as a static pod does, any
-    pod that shares it: the certificate proves who answers.
+    It is the leader's own pod. If the leader uses its node's network, as a static pod does, any pod
+    that uses this network will do, because the certificate proves who answers.
     """
     host, namespace = leader.address.host, leader.lease.namespace
     try:
         await client.get(Pod, host, namespace)
     except ApiError as error:
         if not error.is_not_found:
-            # kubectl tells whether it may forward the port.
+            # kubectl will report whether it may forward the port.
             return host
         options = ListOptions(field_selector=f"spec.nodeName={host}")
         with contextlib.suppress(ApiError):

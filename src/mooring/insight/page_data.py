@@ -33,7 +33,7 @@ class LiveCursor(msgspec.Struct):
     version: int
     generation: int
     sequence: int
-    #: How many decisions had been withdrawn by then.
+    #: The revision of the decisions (`SeenDecisions.revision`).
     revision: int
     #: What it was told of the whole cluster.
     summary: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -51,7 +51,7 @@ class PageData:
         past: Callable[[], dict[str, Any]] | None = None,
         leader: PageLeader | None = None,
     ) -> None:
-        """Show a source; `past` says which moment of a journal it is, `leader` what it adds."""
+        """Show a source; `past` tells the moment of a journal, `leader` adds the leader's data."""
         self._source = source
         self._past = past
         self._leader = leader
@@ -111,7 +111,7 @@ class PageData:
         return {**found, "problem": problem}
 
     async def place(self, namespace: str, name: str) -> dict[str, str]:
-        """Return where a pod is in the leader's queue, and why that is not known."""
+        """Return where a pod is in the leader's queue; "problem" says why that is unknown."""
         places, problem = await self._places()
         return {"place": places.get(f"{namespace}/{name}", ""), "problem": problem}
 
@@ -151,10 +151,10 @@ class PageData:
     async def explain_attempt(
         self, namespace: str, name: str, attempt: int | None
     ) -> dict[str, Any] | str:
-        """Return what the leader says of an attempt, or the last one; or why it says nothing.
+        """Return the leader's explanation of an attempt, or why there is none.
 
-        Raise LeaderBusyError if it must be asked later, and MooringError if a numbered attempt
-        cannot be explained.
+        `attempt` is None for the last one. Raise LeaderBusyError if the leader must be asked later,
+        and MooringError if a numbered attempt cannot be explained.
         """
         if self._leader is None:
             if attempt is not None:
@@ -194,8 +194,8 @@ class PageData:
     def changes(self, cursor: LiveCursor) -> dict[str, Any] | None:
         """Return what has happened since a cursor, and move it; None if nothing has.
 
-        "reset" says that the columns of the nodes must be read again, and "allDecisions" replaces
-        what was told of decisions.
+        "reset" says that the columns of the nodes must be read again; "allDecisions" replaces all
+        decisions that were sent before.
         """
         message = {
             **self._node_changes(cursor),

@@ -1,4 +1,4 @@
-"""What the page shows of the leader: its attempts, explanations and queue, as plain data."""
+"""PageLeader: the leader's attempts, explanations and queue, as plain data for the page."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class PageLeader:
     """The leader's answers for the page. Owned by the event loop of the page."""
 
     def __init__(self, link: LeaderLink, profiles: Mapping[str, Profile], clock: Clock) -> None:
-        """Ask through a link; `profiles` are those of the page's own rules."""
+        """Make answers from a link to the leader; `profiles` are those of the page's own rules."""
         self._link = link
         self._profiles = profiles
         self._clock = clock
 
     @property
     def state(self) -> LeaderState:
-        """Return how the page stands to the leader."""
+        """Return the state of the page's connection to the leader."""
         return self._link.state
 
     async def explain(self, namespace: str, name: str, attempt: int | None) -> dict[str, Any] | str:
-        """Return what the leader says of a pod's attempt, or why it says nothing.
+        """Return the leader's explanation of a pod's attempt, or why there is none.
 
-        Raise LeaderBusyError; and ObjectError if a numbered attempt is not known.
+        Raise LeaderBusyError, and ObjectError if a numbered attempt is not known.
         """
         try:
             found = await self._link.explain(namespace, name, attempt)
@@ -60,7 +60,7 @@ class PageLeader:
         }
 
     async def places(self) -> tuple[dict[str, str], str]:
-        """Return where pods are in the queue by "namespace/name", and why none is known."""
+        """Return the places of pods in the queue by "namespace/name", or why none is known."""
         try:
             found = await self._link.places()
         except MooringError as error:

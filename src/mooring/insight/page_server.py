@@ -180,9 +180,9 @@ class PageServer:
         return self._data.search(_query(request, "q"))
 
     async def _explain(self, request: web.BaseRequest) -> Any:
-        """Return the leader's explanation, or one by the page's own rules.
+        """Return the leader's explanation of a pod, or else one by the page's own rules.
 
-        With `attempt=now` the leader is not asked.
+        With `attempt=now`, do not ask the leader.
         """
         namespace, name = _query(request, "namespace"), _query(request, "name")
         reason = ""
@@ -274,7 +274,7 @@ def _query(request: web.BaseRequest, name: str) -> str:
 
 
 def _number(request: web.BaseRequest, name: str) -> int | None:
-    """Return a parameter that is a whole number; None if the request has none."""
+    """Return a parameter as a non-negative integer; None if the request does not have it."""
     text = _query(request, name)
     if not text:
         return None

@@ -13,7 +13,7 @@ from mooring.insight.seen_decisions import SeenDecisions
 from mooring.scheduler.running_scheduler import RunningScheduler
 from mooring.scheduler.scheduler import Scheduler
 
-#: So many schedulers other than the default one are looked for.
+#: How many schedulers other than the default one are looked for.
 MOST_NAMES = 5
 
 

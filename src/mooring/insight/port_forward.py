@@ -23,7 +23,7 @@ _BEGUN = re.compile(rb"Forwarding from 127\.0\.0\.1:(\d+) ")
 
 
 class PortForwardError(MooringError):
-    """A port that kubectl cannot forward: for lack of rights, or because the pod is gone."""
+    """kubectl cannot forward a port, for lack of rights or because the pod is gone."""
 
 
 @contextlib.asynccontextmanager

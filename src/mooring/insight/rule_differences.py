@@ -1,4 +1,4 @@
-"""Where the rules of an explanation differ from those of a profile, as far as it shows them."""
+"""Compares the rules that an explanation shows with the rules of a profile."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from mooring.cycle.profile import Profile
 
 
 def rule_differences(data: Mapping[str, Any], profile: Profile | None) -> list[str]:
-    """Return what differs, one phrase each; `data` is what a scheduler answered about a pod.
+    """Return the differences, one phrase each; `data` is a scheduler's explanation of a pod.
 
-    An explanation names the plugins that refused a node or gave scores, and the weights: two
-    configurations that differ elsewhere look alike.
+    An explanation shows only the plugins that refused a node or gave scores, and their weights.
+    Other differences between the two configurations are not found.
     """
     if profile is None:
         return [f"only the leader has the profile {data['profile']}"]

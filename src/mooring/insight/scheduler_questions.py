@@ -31,7 +31,8 @@ from mooring.serve.explain_paths import GROUP, NO_RECORDS, ROOT
 RETRIES = 3
 #: The largest explanation that is read, in bytes: one of 5,000 nodes has about a million.
 MOST_BYTES = 2**28
-#: Seconds after which a stream of decisions counts as broken: it sends comments in between.
+#: Seconds without data after which a stream of decisions counts as broken; a quiet stream sends
+#: comments.
 IDLE_SECONDS = 3 * QUIET_SECONDS
 
 
@@ -42,7 +43,7 @@ class SchedulerAddress(msgspec.Struct, frozen=True, kw_only=True):
     url: str = ""
     #: The SHA-256 of its certificate; empty to read it from its Lease.
     certificate_sha256: str = ""
-    #: Its Lease; None for those of the profiles.
+    #: Its Lease; None for the usual Leases of the profiles' schedulers.
     lease: LeaseName | None = None
     #: The kubeconfig that kubectl is called with; empty for that of the environment.
     kubeconfig: str = ""
@@ -58,9 +59,9 @@ class Answerer(msgspec.Struct, frozen=True):
 
 
 class UnansweredError(MooringError):
-    """A question that the scheduler did not answer, in one line.
+    """The scheduler did not answer a question; the message is one line.
 
-    `status` is that of its response, 0 if there was none; `retry_after` is in seconds.
+    `status` is the status of the response, 0 if there was none. `retry_after` is in seconds.
     """
 
     def __init__(self, message: str, status: int = 0, retry_after: float | None = None) -> None:
@@ -87,9 +88,9 @@ async def opened_scheduler(
 ) -> AsyncIterator[Answerer | NoLeader]:
     """Open the way to the scheduler that leads; yield why not if no Mooring leads.
 
-    `client` is that of the API server of `connection`, `scheduler_names` are the profiles whose
-    scheduler is wanted, the likeliest first. Raise MooringError if a Mooring leads and cannot be
-    asked.
+    `client` is a client of the API server of `connection`. `scheduler_names` are the profiles whose
+    scheduler is looked for, the likeliest first. Raise MooringError if a Mooring leads but cannot
+    be asked.
     """
     if not address.url and await _is_local(client):
         yield Answerer(client, f"the scheduler of the local cluster {client.server}")
@@ -122,7 +123,7 @@ async def opened_scheduler(
 
 
 def leases_of(address: SchedulerAddress, scheduler_names: Sequence[str]) -> list[LeaseName]:
-    """Return the Leases by which the scheduler of some profiles is looked for, in order."""
+    """Return the Leases that the scheduler of these profiles may hold, the likeliest first."""
     if address.lease is not None:
         return [address.lease]
     return list(dict.fromkeys(lease for name in scheduler_names for lease in lease_names(name)))
@@ -150,7 +151,7 @@ async def ask_about_pod(
 ) -> dict[str, Any] | NotKnown | NoLeader:
     """Return the explanation of a pod, or why the scheduler has none.
 
-    Raise UnansweredError if it does not answer; `advice` says what to do then.
+    Raise UnansweredError if it does not answer; `advice` becomes part of the error's message.
     """
     target = f"{ROOT}/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}"
     if attempt is not None:
@@ -168,7 +169,7 @@ async def ask_about_pod(
 
 
 async def ask_about_queue(scheduler: Answerer) -> QueuePage:
-    """Return the pods that wait, at most `LONGEST_PAGE`, with their places in the queue.
+    """Return at most `LONGEST_PAGE` of the waiting pods, with their places in the queue.
 
     Raise UnansweredError if the scheduler does not answer.
     """
@@ -185,8 +186,8 @@ async def ask_about_queue(scheduler: Answerer) -> QueuePage:
 async def follow_decisions(scheduler: Answerer, since: int) -> AsyncIterator[list[ServerEvent]]:
     """Yield the events about decisions after a sequence number as they arrive, in batches.
 
-    The first batch says that the scheduler sends them; it may be empty, as later ones. Raise
-    UnansweredError if the scheduler does not answer, or the connection breaks.
+    The first batch, which may be empty like any other, shows that the scheduler accepts the
+    request. Raise UnansweredError if the scheduler does not answer or the connection breaks.
     """
     target = f"{ROOT}/v1/decisions?since={since}"
     try:
@@ -206,7 +207,10 @@ def _kind(error: ApiError) -> str:
 def _unanswered(
     who: str, error: ApiError, what: str, right: str = "", advice: str = ""
 ) -> UnansweredError:
-    """Return what went wrong, and what to do; `right` is one that would be enough."""
+    """Return an error that says what went wrong and what to do.
+
+    `what` names the subject of the question, `right` a further right that would be enough.
+    """
     more = f"; {advice}" if advice else ""
     if isinstance(error, NoAnswerError):
         line = f"{who} cannot be asked: {error.message}{more}"

@@ -1,12 +1,12 @@
-"""The decisions about a cluster's pods: those of the leader, and those that a follower sees.
+"""The decisions about a cluster's pods: those that the leader reports, and those that are observed.
 
-The scheduler that leads tells each attempt itself, as a record. A follower sees only its effect on
-API objects: a pod gets a node, or a condition. If the leader tells an attempt, the follower's
-sighting of the same attempt is left out, whichever comes first:
+A leading Mooring reports each attempt as a record. A follower of the API server observes only the
+effect of an attempt on API objects: a pod gets a node, or a condition. If the leader reports an
+attempt, the observation of the same attempt is left out, whichever comes first:
 
-- A sighting waits for `HOLD_SECONDS` while the leader tells its decisions and has told some of the
-  pod's profile: its record is usually on the way.
-- If the record comes later, the sighting is withdrawn, and `revision` changes.
+- While the leader reports its decisions and has reported some of the pod's profile, an observation
+  is held for `HOLD_SECONDS`, because the record usually follows.
+- If the record comes later, the observation is withdrawn, and `revision` changes.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from mooring.explain.attempt_record import AttemptRecord
 from mooring.framework.decision import Outcome
 from mooring.informers.store import EventHandler
 
-#: So many decisions are kept, of the leader and of the others.
+#: How many records of the leader, and how many observations, are kept.
 MOST_KEPT = 2000
-#: Seconds for which a sighting waits for the leader's record.
+#: Seconds for which an observation is held in case the leader reports the same attempt.
 HOLD_SECONDS = 2.0
-#: The clocks of the leader and of this machine may differ by so many seconds.
+#: By how many seconds the clocks of the leader and of this machine may differ.
 CLOCK_TOLERANCE = 2.0
 
 BOUND = "bound"
@@ -40,23 +40,23 @@ class SeenDecision(msgspec.Struct, frozen=True):
     """One decision of the cluster's scheduler."""
 
     sequence: int
-    #: Seconds since the epoch at which it was seen, or at which the leader's attempt began.
+    #: The time of the observation, or of the start of the leader's attempt, since the epoch.
     time: float
     namespace: str
     name: str
-    #: "bound", "unschedulable" or "gated" as API objects show it; "scheduled", "unschedulable" or
-    #: "error" as the leader says.
+    #: "bound", "unschedulable" or "gated" if it was observed; "scheduled", "unschedulable" or
+    #: "error" if the leader reported it.
     outcome: str
     scheduler: str
     node: str = ""
     message: str = ""
     uid: str = ""
-    #: The number of the leader's attempt; 0 if the decision was seen in API objects.
+    #: The number of the leader's attempt; 0 if the decision was observed.
     attempt: int = 0
 
     @property
     def result(self) -> str:
-        """Return the outcome in the words for API objects."""
+        """Return the outcome in the words of observed decisions."""
         return BOUND if self.outcome == Outcome.SCHEDULED.value else self.outcome
 
 
@@ -66,25 +66,25 @@ class SeenDecisions:
     def __init__(self, now: Callable[[], float], most: int = MOST_KEPT) -> None:
         self._now = now
         self._most = most
-        #: By sequence number, the oldest first: sightings, and records of the leader.
-        self._sighted: OrderedDict[int, SeenDecision] = OrderedDict()
-        self._told: OrderedDict[int, SeenDecision] = OrderedDict()
-        #: By uid: the sequence numbers of sightings, and of the leader's records by attempt.
-        self._sighted_of: dict[str, set[int]] = {}
-        self._told_of: dict[str, dict[tuple[int, float], int]] = {}
-        #: By uid: the sightings that wait for the leader's record, the first of the oldest first.
+        #: By sequence number, the oldest first: observations, and records of the leader.
+        self._observed: OrderedDict[int, SeenDecision] = OrderedDict()
+        self._reported: OrderedDict[int, SeenDecision] = OrderedDict()
+        #: By uid: the sequence numbers of observations, and of the leader's records by attempt.
+        self._observed_of: dict[str, set[int]] = {}
+        self._reported_of: dict[str, dict[tuple[int, float], int]] = {}
+        #: By uid: the observations that are held, the pod with the oldest one first.
         self._held: OrderedDict[str, list[SeenDecision]] = OrderedDict()
-        #: The profiles of which the leader has told attempts.
+        #: The profiles of which the leader has reported attempts.
         self._profiles: set[str] = set()
         #: The sequence number of the newest one; 0 before the first.
         self.last = 0
-        #: Changes if a decision that was shown is withdrawn.
+        #: A number that changes when a decision is withdrawn.
         self.revision = 0
-        #: Whether the leader tells its decisions at present.
-        self.leader_tells = False
+        #: Whether the leader currently reports its decisions.
+        self.leader_reports = False
 
     def handler(self) -> EventHandler[Pod]:
-        """Return the handler for the informer of pods; what is there already does not count."""
+        """Return the handler for the informer of pods; it ignores the initial list."""
         return EventHandler(on_update=self._updated)
 
     def after(self, sequence: int, most: int) -> list[SeenDecision]:
@@ -93,36 +93,36 @@ class SeenDecisions:
         def newer(kept: OrderedDict[int, SeenDecision]) -> Iterator[int]:
             return takewhile(lambda number: number > sequence, reversed(kept))
 
-        found = [self._sighted[number] for number in newer(self._sighted)]
-        found += [self._told[number] for number in newer(self._told)]
+        found = [self._observed[number] for number in newer(self._observed)]
+        found += [self._reported[number] for number in newer(self._reported)]
         found.sort(key=lambda one: (one.time, one.sequence))
         return found[-most:]
 
     def settle(self) -> None:
-        """Add the sightings that have waited long enough for the leader's record."""
+        """Add the observations that have been held long enough."""
         ready = self._now() - HOLD_SECONDS
         while self._held:
             uid, waiting = next(iter(self._held.items()))
-            if self.leader_tells and waiting[0].time > ready:
+            if self.leader_reports and waiting[0].time > ready:
                 return
             del self._held[uid]
             for seen in waiting:
                 self._add(seen)
 
-    # What API objects show.
+    # Observations of API objects.
 
     def _updated(self, old: Pod, new: Pod) -> None:
         if old.metadata.uid != new.metadata.uid or old.spec.node_name:
             return
         if new.spec.node_name:
-            self._sight(new, BOUND)
+            self._observe(new, BOUND)
             return
         condition = _scheduled(new.status.conditions)
         outcome = None if condition is None else _OUTCOMES.get(condition.reason)
         if condition is not None and outcome and condition != _scheduled(old.status.conditions):
-            self._sight(new, outcome, condition.message)
+            self._observe(new, outcome, condition.message)
 
-    def _sight(self, pod: Pod, outcome: str, message: str = "") -> None:
+    def _observe(self, pod: Pod, outcome: str, message: str = "") -> None:
         meta, spec = pod.metadata, pod.spec
         seen = SeenDecision(
             0,
@@ -135,25 +135,25 @@ class SeenDecisions:
             message,
             meta.uid,
         )
-        if self._is_told(seen):
+        if self._is_reported(seen):
             return
-        if self.leader_tells and spec.scheduler_name in self._profiles and outcome != GATED:
+        if self.leader_reports and spec.scheduler_name in self._profiles and outcome != GATED:
             self._held.setdefault(seen.uid, []).append(seen)
             return
         self._add(seen)
 
-    def _is_told(self, seen: SeenDecision) -> bool:
-        """Return whether the leader has told this already, as the last about the pod."""
-        numbers = self._told_of.get(seen.uid)
+    def _is_reported(self, seen: SeenDecision) -> bool:
+        """Return whether the leader's last record about the pod is this decision."""
+        numbers = self._reported_of.get(seen.uid)
         if not numbers:
             return False
-        told = self._told[max(numbers.values())]
-        if told.result != seen.outcome:
+        reported = self._reported[max(numbers.values())]
+        if reported.result != seen.outcome:
             return False
         if seen.outcome == BOUND:
             return True
-        later = max(self._sighted_of.get(seen.uid, ()), default=0) > told.sequence
-        return told.message == seen.message and not later
+        later = max(self._observed_of.get(seen.uid, ()), default=0) > reported.sequence
+        return reported.message == seen.message and not later
 
     def add(
         self,
@@ -170,28 +170,28 @@ class SeenDecisions:
 
     def _add(self, seen: SeenDecision) -> None:
         self.last += 1
-        self._sighted[self.last] = msgspec.structs.replace(seen, sequence=self.last)
+        self._observed[self.last] = msgspec.structs.replace(seen, sequence=self.last)
         if seen.uid:
-            self._sighted_of.setdefault(seen.uid, set()).add(self.last)
-        if len(self._sighted) > self._most:
-            self._forget(next(iter(self._sighted)))
+            self._observed_of.setdefault(seen.uid, set()).add(self.last)
+        if len(self._observed) > self._most:
+            self._forget(next(iter(self._observed)))
 
     def _forget(self, sequence: int) -> None:
-        uid = self._sighted.pop(sequence).uid
+        uid = self._observed.pop(sequence).uid
         if uid:
-            self._sighted_of[uid].discard(sequence)
-            if not self._sighted_of[uid]:
-                del self._sighted_of[uid]
+            self._observed_of[uid].discard(sequence)
+            if not self._observed_of[uid]:
+                del self._observed_of[uid]
 
-    # What the leader tells.
+    # Records of the leader.
 
-    def tell(self, record: AttemptRecord) -> None:
-        """Add an attempt of the leader, in place of what was seen of it.
+    def add_record(self, record: AttemptRecord) -> None:
+        """Add an attempt that the leader reports, in place of observations of it.
 
-        A record that was told before is told again if its binding failed, or if the leader was
-        asked for it again; it then replaces the earlier one.
+        The leader reports an attempt again if its binding failed, or after the link to the leader
+        was opened again; the new record then replaces the earlier one.
         """
-        told = SeenDecision(
+        reported = SeenDecision(
             self.last + 1,
             record.time,
             record.namespace,
@@ -203,50 +203,50 @@ class SeenDecisions:
             record.uid,
             record.attempt,
         )
-        attempts = self._told_of.setdefault(record.uid, {})
+        attempts = self._reported_of.setdefault(record.uid, {})
         before = attempts.get((record.attempt, record.time))
         if before is not None:
-            if msgspec.structs.replace(told, sequence=before) == self._told[before]:
+            if msgspec.structs.replace(reported, sequence=before) == self._reported[before]:
                 return
-            del self._told[before]
+            del self._reported[before]
             self.revision += 1
         self.last += 1
-        self._told[self.last] = told
+        self._reported[self.last] = reported
         attempts[record.attempt, record.time] = self.last
         self._profiles.add(record.profile)
-        self._withdraw(told)
-        if len(self._told) > self._most:
-            self._forget_told(next(iter(self._told)))
+        self._withdraw(reported)
+        if len(self._reported) > self._most:
+            self._forget_reported(next(iter(self._reported)))
 
-    def _withdraw(self, told: SeenDecision) -> None:
-        """Leave out the sightings of an attempt that the leader has told."""
-        waiting = [one for one in self._held.pop(told.uid, ()) if not _is_same(told, one)]
+    def _withdraw(self, reported: SeenDecision) -> None:
+        """Remove the observations of an attempt that the leader has reported."""
+        waiting = [one for one in self._held.pop(reported.uid, ()) if not _is_same(reported, one)]
         if waiting:
-            self._held[told.uid] = waiting
-        for sequence in sorted(self._sighted_of.get(told.uid, ())):
-            if _is_same(told, self._sighted[sequence]):
+            self._held[reported.uid] = waiting
+        for sequence in sorted(self._observed_of.get(reported.uid, ())):
+            if _is_same(reported, self._observed[sequence]):
                 self._forget(sequence)
                 self.revision += 1
 
-    def _forget_told(self, sequence: int) -> None:
-        told = self._told.pop(sequence)
-        attempts = self._told_of[told.uid]
+    def _forget_reported(self, sequence: int) -> None:
+        reported = self._reported.pop(sequence)
+        attempts = self._reported_of[reported.uid]
         for key in [key for key, number in attempts.items() if number == sequence]:
             del attempts[key]
         if not attempts:
-            del self._told_of[told.uid]
+            del self._reported_of[reported.uid]
 
 
-def _is_same(told: SeenDecision, seen: SeenDecision) -> bool:
-    """Return whether a sighting is of an attempt that the leader has told."""
-    if told.uid != seen.uid or told.result != seen.outcome:
+def _is_same(reported: SeenDecision, seen: SeenDecision) -> bool:
+    """Return whether an observation is of an attempt that the leader has reported."""
+    if reported.uid != seen.uid or reported.result != seen.outcome:
         return False
-    # A pod is bound once. A condition is that of the attempt if it says the same, or came later:
-    # the leader tells every attempt, so a later one replaces it in turn.
+    # A pod is bound once. A condition belongs to the attempt if it has the same message or came
+    # later. It may even belong to a later attempt, which the leader will report too.
     return (
         seen.outcome == BOUND
-        or told.message == seen.message
-        or seen.time >= told.time - CLOCK_TOLERANCE
+        or reported.message == seen.message
+        or seen.time >= reported.time - CLOCK_TOLERANCE
     )
 
 

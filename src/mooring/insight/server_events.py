@@ -24,10 +24,10 @@ class ServerEvent(msgspec.Struct, frozen=True):
 async def read_events(
     chunks: AsyncIterator[bytes], most: int = MOST_BYTES
 ) -> AsyncIterator[list[ServerEvent]]:
-    """Yield the events of each chunk; an empty list if it has comments or part of an event only.
+    """Yield the events that each chunk completes; an empty list if it completes none.
 
-    Raise MooringError if an event is larger than `most` bytes. An event that the body ends within
-    is left out.
+    Raise MooringError if an event is larger than `most` bytes. An event that is cut off by the end
+    of the body is dropped.
     """
     rest = b""
     async for chunk in chunks:

@@ -87,7 +87,7 @@ class RowChanges:
     def unsettled(self, nodes: Nodes, now: float) -> list[str]:
         """Return the names of the nodes that have changed within `SETTLING` seconds.
 
-        If it is all of them, which a node that comes or goes makes it, return EVERY_NODE.
+        Return [EVERY_NODE] if all have, as after a node was added or removed.
         """
         rows, names = np.flatnonzero(now - self._times < SETTLING).tolist(), nodes.names
         return [EVERY_NODE] if len(rows) == len(names) else [names[row] for row in rows]
@@ -99,7 +99,7 @@ class ComparisonJournal(Protocol):
     def compared(
         self, begins: AttemptBegins, decision: Decision | None, compared: Compared
     ) -> None:
-        """Take note of a decision, and of what the other scheduler did."""
+        """Record a decision and what the other scheduler did."""
         ...
 
 
@@ -110,8 +110,8 @@ class Shadow(SilentTap):
     their rules too (`their_rules.beside`), a difference is attributed to the plugin in which the
     two sets of rules differ.
 
-    A `journal` is told each comparison before the change that showed what the other scheduler did;
-    for that, it must come after the shadow among the taps.
+    A `journal` receives each comparison before the change that showed what the other scheduler
+    did. For that, it must come after the shadow among the taps.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Shadow(SilentTap):
         self.report = ShadowReport()
         self._told = told
         self._journal = journal
-        #: How often the pods that are pending there have been compared, by uid.
+        #: By uid: how often a pod that is pending in the cluster has been compared.
         self._attempts: Counter[str] = Counter()
         self._scheduler: Scheduler | None = None
         self._changes = RowChanges()
@@ -140,9 +140,9 @@ class Shadow(SilentTap):
             self._changes.update(self._scheduler.cache.nodes, self._scheduler.clock.now())
 
     def changed(self, kind: Any, old: Any, new: Any) -> None:
-        """Compare a pod that has just got a node, or that is declared unschedulable.
+        """Compare a pod that has just got a node, or that was just declared unschedulable.
 
-        The decision is about the pod as it was before, on the state before.
+        The decision uses the pod and the cluster as they were before the change.
         """
         if kind is not Pod or old is None:
             return
@@ -179,7 +179,7 @@ class Shadow(SilentTap):
         self._take(self._checked(scheduler, found), scheduler, begins, decision)
 
     def _begin(self, scheduler: Scheduler, pod: Pod) -> AttemptBegins:
-        """Return what the decision about a pod begins with."""
+        """Return the journal entry with which the decision about a pod begins."""
         meta = pod.metadata
         return AttemptBegins(
             scheduler.clock.now(),
@@ -277,7 +277,7 @@ def is_unschedulable(pod: Pod) -> bool:
 
 
 def decide_beside(scheduler: Scheduler, pod: Pod) -> Decision:
-    """Decide for a pending pod; without preemption, which gives no node at once."""
+    """Decide about a pending pod, without preemption, which would not give a node at once."""
     profiles, now = scheduler.profiles, scheduler.clock.now
     gate = PreEnqueue(profiles, now).run(QueuedPodInfo(pod, now(), 0))
     if gate is not None:

@@ -1,4 +1,4 @@
-"""Derived attributes of the requests of a claim: names, expressions, and what they cost."""
+"""Checks of the derived attributes in a claim's requests: names, expressions and their cost."""
 
 # kubernetes: pkg/apis/resource/validation/validation.go, validateDeviceDerivedAttribute;
 # pkg/apis/resource/v1/zz_generated.validations.go
@@ -19,7 +19,7 @@ from mooring.apiserver.validation.device_selectors import check_derived_attribut
 from mooring.apiserver.validation.field_problems import Object
 from mooring.plugins.dynamic_resources.selectors import MAX_COST
 
-#: The most derived attributes of a request.
+#: How many derived attributes a request may have.
 MOST = 32
 NOT_REFERENCED = (
     "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting "
@@ -43,7 +43,7 @@ class ClaimDerivations:
         constraints: Sequence[Object],
         check_name: Callable[[str, str], list[FieldError]],
     ) -> None:
-        """Start the check of a claim; `check_name` checks the name of an attribute at a path."""
+        """Start the check of a claim; `check_name(name, path)` checks the name of an attribute."""
         self._check_name = check_name
         self._cost = 0
         #: The attributes that constraints compare, by request; "" for all requests.
@@ -57,7 +57,7 @@ class ClaimDerivations:
                     self._compared.setdefault(request, set()).add(name)
 
     def check(self, part: Object, path: str, request: str) -> list[FieldError]:
-        """Check the derived attributes of a request ("request", or "request/alternative")."""
+        """Check the derived attributes of a request, named "request" or "request/alternative"."""
         given, where = derivations_of(part), f"{path}.derivedAttributes"
         problems: list[FieldError] = []
         seen: set[str] = set()

@@ -17,7 +17,7 @@ from mooring.api.field_errors import FieldError, forbidden, internal_error, inva
 from mooring.cel.values import CompileError
 from mooring.plugins.dynamic_resources.selectors import MAX_COST, MAX_LENGTH, DeviceEnvironment
 
-#: An expression, and whether it is that of a derived attribute.
+#: An expression, and whether it defines a derived attribute (otherwise it is a selector).
 _Source = tuple[str, bool]
 
 TOO_COMPLEX = "too complex, exceeds cost limit"
@@ -65,7 +65,7 @@ def check_selector(expression: str, path: str) -> list[FieldError]:
 
 
 def check_derived_attribute(expression: str, path: str) -> tuple[list[FieldError], int]:
-    """Check the expression of a derived attribute; return also the highest cost it can have."""
+    """Check the expression of a derived attribute; return problems and the highest cost."""
     return _check((expression, True), path)
 
 
@@ -92,7 +92,7 @@ def _is_too_long(expression: str) -> bool:
 
 
 class _Faults:
-    """What is wrong with expressions and what they can cost, remembered for the last ones."""
+    """A cache of what is wrong with recently checked expressions, and of their highest cost."""
 
     def __init__(self) -> None:
         self._environment = DeviceEnvironment()
@@ -103,7 +103,7 @@ class _Faults:
         return source in self._found
 
     def of(self, source: _Source) -> tuple[str, int]:
-        """Return what is wrong with an expression, or an empty string; and its highest cost."""
+        """Return what is wrong with an expression ("" if nothing is), and its highest cost."""
         found = self._found.get(source)
         if found is None:
             found = self._found[source] = self._compile(*source)

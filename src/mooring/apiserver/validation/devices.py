@@ -31,7 +31,7 @@ _PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 _VALUES = ("int", "bool", "string", "version", "ints", "bools", "strings", "versions")
 _POOL_LENGTH = 253
 _VALUE_LENGTH = 64
-#: The most compatibility groups of a device in one counter set.
+#: How many compatibility groups a device may have for one counter set.
 _MOST_GROUPS = 2
 _SEMANTIC = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
@@ -139,7 +139,7 @@ def _groups(groups: Sequence[str], path: str) -> list[FieldError]:
         return [too_many(path, len(groups), _MOST_GROUPS)]
     problems: list[FieldError] = []
     for i, group in enumerate(groups):
-        # apimachinery: pkg/api/validate/strfmt.go counts bytes
+        # This message counts bytes. apimachinery: pkg/api/validate/strfmt.go
         found = [why.replace("63 characters", "63 bytes") for why in label_problems(group)]
         problems += each(f"{path}[{i}]", group, found)
     return problems + [duplicate(f"{path}[{i}]", groups[i]) for i in repeated(groups)]

@@ -1,4 +1,4 @@
-"""What devices take of their node: in resource slices, and in the statuses of pods."""
+"""Checks of the node resources that devices consume, in resource slices and pod statuses."""
 
 # kubernetes: pkg/apis/resource/validation/validation.go (validateNodeAllocatableResources),
 # pkg/apis/core/validation/validation.go (validateNodeAllocatableResourceClaimStatus)
@@ -28,7 +28,7 @@ def _is_resource(name: str) -> bool:
 
 
 def check_device_amounts(device: Object, path: str) -> Iterator[FieldError]:
-    """Check what a device takes of its node."""
+    """Check the node resources that a device states it consumes."""
     for name, amounts in (device.get("nodeAllocatableResources") or {}).items():
         where = f"{path}.nodeAllocatableResources[{name}]"
         if not _is_resource(name):
@@ -77,9 +77,9 @@ def _overhead(overhead: Object, path: str) -> Iterator[FieldError]:
             yield invalid(f"{path}.{name}", amount, NEGATIVE)
 
 
-def check_taken_amounts(status: Object, spec: Object) -> Iterator[FieldError]:
-    """Check what the status of a pod says that its claims take of its node."""
-    told = status.get("nodeAllocatableResourceClaimStatuses") or ()
+def check_claim_amounts(status: Object, spec: Object) -> Iterator[FieldError]:
+    """Check the node resources that a pod's claims consume according to the pod's status."""
+    statuses = status.get("nodeAllocatableResourceClaimStatuses") or ()
     path = "status.nodeAllocatableResourceClaimStatuses"
     claims = {
         one.get("resourceClaimName")
@@ -88,9 +88,9 @@ def check_taken_amounts(status: Object, spec: Object) -> Iterator[FieldError]:
             *(status.get("resourceClaimStatuses") or ()),
         )
     }
-    for i in repeated(one.get("resourceClaimName") for one in told):
-        yield duplicate(f"{path}[{i}]", told[i])
-    for i, one in enumerate(told):
+    for i in repeated(one.get("resourceClaimName") for one in statuses):
+        yield duplicate(f"{path}[{i}]", statuses[i])
+    for i, one in enumerate(statuses):
         where, name = f"{path}[{i}]", one.get("resourceClaimName")
         containers = one.get("containers") or ()
         for j in repeated(containers):

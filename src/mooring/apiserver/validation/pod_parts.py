@@ -12,7 +12,7 @@ from mooring.apiserver.new_pods import qos_class
 from mooring.apiserver.validation.containers import check_ephemeral_containers
 from mooring.apiserver.validation.field_problems import Object, immutable
 from mooring.apiserver.validation.formats import ip_problems, label_key_problems, subdomain_problems
-from mooring.apiserver.validation.node_allocatable import check_taken_amounts
+from mooring.apiserver.validation.node_allocatable import check_claim_amounts
 from mooring.apiserver.validation.pods import MIRROR, check_pod_spec
 from mooring.apiserver.validation.volumes import check_volumes
 
@@ -47,7 +47,7 @@ def check_pod_status(pod: Object, old: Object) -> list[FieldError]:
     problems += immutable("status.qosClass", *quality)
     problems += _restarted(status, before, old["spec"])
     problems += _claim_statuses(status, pod["spec"])
-    problems += check_taken_amounts(status, pod["spec"])
+    problems += check_claim_amounts(status, pod["spec"])
     return problems + _addresses(status, before)
 
 

@@ -23,10 +23,10 @@ from mooring.explain.journal.omission import encode_object
 from mooring.explain.journal.work_runs import WorkRun
 from mooring.scheduler.running_scheduler import RunningScheduler
 
-#: For how many seconds it is remembered when a pod was seen with its node. Plugins that score by
-#: measured load need that for up to 360 s: measurements may be 300 s old, and lack the last 60 s.
+#: For how many seconds the time at which a pod was seen with its node is kept. Plugins that score
+#: by measured load need it for up to 360 s: measurements may be 300 s old and lack the last 60 s.
 RECENT = 600.0
-#: Seconds after which the times of other pods are dropped.
+#: Seconds between two removals of older times.
 _FORGET_EVERY = 10.0
 
 
@@ -43,7 +43,8 @@ class Checkpoint(msgspec.Struct, frozen=True):
     waits: Mapping[str, tuple[float, dict[str, float]]]
     #: The last runs of plugins' periodic work.
     works: Sequence[WorkRun] = ()
-    #: By uid: when pods were seen with their node, within the last minutes; and of all others.
+    #: By uid: when pods were seen with their node, within the last minutes. All other pods were
+    #: seen before `seen_before`.
     seen: Mapping[str, float] = {}
     seen_before: float = 0.0
 
@@ -72,20 +73,20 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 class RecentPlacements:
-    """When pods were seen with their node, for some minutes. Owned by the scheduling loop.
+    """The times at which pods were seen with their node. Owned by the scheduling loop.
 
-    Plugins may tell recent pods from others: those that measurements do not show yet.
+    Plugins need the times of recent pods, which measurements do not show yet.
     """
 
     def __init__(self, begin: float) -> None:
-        """Begin to take note; the pods that there are count as seen now."""
+        """Start at the time `begin`, at which all existing pods count as seen."""
         self._begin = begin
-        #: By uid, the oldest first; and when the old ones are forgotten next.
+        #: By uid, the oldest first.
         self._seen: dict[str, float] = {}
         self._forgets_at = begin + _FORGET_EVERY
 
     def add(self, now: float, uid: str) -> None:
-        """Take note of a pod that has a node from now on."""
+        """Add a pod that has just got a node."""
         self._seen.pop(uid, None)
         self._seen[uid] = now
         if now >= self._forgets_at:
@@ -93,7 +94,7 @@ class RecentPlacements:
             self._forget(now)
 
     def last(self, now: float) -> tuple[Mapping[str, float], float]:
-        """Return the times of the last minutes, by uid, and that of all other pods."""
+        """Return the recent times by uid, and the time before which other pods were seen."""
         self._forget(now)
         return dict(self._seen), max(self._begin, now - RECENT)
 

@@ -10,7 +10,7 @@ the changes after it, and decides each attempt again:
       CheckpointPlacement ...      the order of pods on nodes, and the assumed pods
     CheckpointEnds
     Change ...                     each object change, when the loop takes it in
-    WorkBegins, Fetched ...        what plugins ask beside the cycle, and what they are answered
+    WorkBegins, Fetched ...        periodic work of plugins, and the answers to their requests
     AttemptBegins                  everything that the cycle reads beside the state
       ExtenderAnswer ...           in the order of their arrival
     AttemptEnds                    the record of the decision, to compare with
@@ -132,7 +132,7 @@ class CheckpointPlacement(JournalEntry, frozen=True, tag="placed", gc=False):
     #: If the pod waits at Permit: when the wait began, and for how many seconds each plugin waits.
     waits_since: float = 0.0
     waits: dict[str, float] = {}
-    #: When a confirmed pod was seen with its node, or a time before which it was; 0 if unknown.
+    #: When a confirmed pod was seen with its node, or the latest possible time; 0 if unknown.
     seen: float = 0.0
 
 
@@ -172,15 +172,15 @@ class Fetched(JournalEntry, frozen=True, tag="fetched", gc=False):
     body: str = ""
     #: Why there is no answer; "" if there is one.
     error: str = ""
-    #: The name of the periodic work that asked, as in WorkBegins; "" if it was something else.
+    #: The name of the periodic work that sent the request, as in WorkBegins; "" if none did.
     work: str = ""
-    #: Whether the body is left out because it is that of the last answer to this request in the
-    #: segment. Readers put it back.
+    #: Whether the body is left out because it equals the body of the previous answer to this
+    #: request in the segment. Readers restore it.
     repeated: bool = False
 
 
 class WorkBegins(JournalEntry, frozen=True, tag="work", gc=False):
-    """A run of a plugin's periodic work begins; its answers follow until it begins again."""
+    """The beginning of a run of a plugin's periodic work; the answers to its requests follow."""
 
     #: The name of the work, such as "LoadSource.fetch 1".
     work: str
@@ -189,12 +189,12 @@ class WorkBegins(JournalEntry, frozen=True, tag="work", gc=False):
 class CheckpointWork(JournalEntry, frozen=True, tag="worked", gc=False):
     """A run of a plugin's periodic work before the checkpoint; `time` is when it began.
 
-    Of each work, a checkpoint has the last run that had ended and whose requests all succeeded, and
-    the run that began last.
+    For each periodic work, a checkpoint holds the last finished run whose requests all succeeded,
+    and the run that began last.
     """
 
     work: str
-    #: What it was answered, in order.
+    #: The answers to its requests, in order.
     answers: tuple[Fetched, ...] = ()
 
 
@@ -204,17 +204,17 @@ class CheckpointWork(JournalEntry, frozen=True, tag="worked", gc=False):
 class GroupBegins(JournalEntry, frozen=True, tag="group", gc=False):
     """The attempt to schedule a pod group begins; those of its pods follow until GroupEnds.
 
-    Groups that form a tree are tried as one: then it is the top of the tree.
+    Groups that form a tree are tried together; the entry then names the top of the tree.
     """
 
     namespace: str
     name: str
     #: The state of the random source.
     seed: int
-    #: The uids of its queued pods, or of those of the whole tree, in the order in which they are
-    #: tried; in a tree each pod group takes its own ones out of them.
+    #: The uids of the queued pods of the group or of the whole tree, in the order in which they
+    #: are tried. In a tree, each pod group tries its own pods of these.
     members: tuple[str, ...] = ()
-    #: Whether it is a composite pod group. A pod group may have the same name.
+    #: Whether the name is that of a composite pod group; a pod group may have the same name.
     composite: bool = False
 
 
@@ -247,8 +247,8 @@ class AttemptBegins(JournalEntry, frozen=True, tag="attempt", gc=False):
     within: tuple[int, ...] | None = None
     #: Whether PostFilter runs if no node is found.
     post_filter: bool = True
-    #: Whether a shadow decided: beside the queue, with all nodes filtered and scored. Compared
-    #: follows.
+    #: Whether this is a decision of a shadow, made outside the queue with all nodes filtered and
+    #: scored. Compared follows.
     beside: bool = False
 
 
@@ -344,10 +344,10 @@ class Failed(JournalEntry, frozen=True, tag="failed", gc=False):
 
 
 class Compared(JournalEntry, frozen=True, tag="compared", gc=False):
-    """The comparison of a shadow's decision, right before, with what the other scheduler did."""
+    """The comparison of a shadow's decision, the entry before, with the other scheduler's."""
 
     uid: str
-    #: How they compare, as the values of `insight.comparison.Verdict`.
+    #: The result of the comparison, a value of `insight.comparison.Verdict`.
     verdict: str
     #: The node that the other scheduler chose; "" if it declared the pod unschedulable.
     theirs: str = ""
@@ -355,10 +355,10 @@ class Compared(JournalEntry, frozen=True, tag="compared", gc=False):
     ours: str = ""
     #: By how much the total of their node is lower than the highest.
     lost: int = 0
-    #: The plugin to which a difference is due, and its refusal.
+    #: The plugin that explains the difference, and its refusal.
     plugin: str = ""
     reason: str = ""
-    #: The nodes that had changed so recently that the other scheduler may not have seen it, or
+    #: The nodes whose last change is so recent that the other scheduler may not have seen it, or
     #: EVERY_NODE.
     unsettled: tuple[str, ...] = ()
 

@@ -33,7 +33,7 @@ def make_head(
 ) -> SegmentHead:
     """Return the head of the segments of a new run; the writer sets number, time and `first`.
 
-    `theirs` is the configuration that a shadow compares with.
+    `theirs` is the configuration that a shadow assumes the other scheduler has.
     """
     names = sorted({name for profile in config.profiles for name in profile.plugins})
     return SegmentHead(

@@ -72,8 +72,8 @@ _BLOCK = 2**18
 _SLICE = 500
 #: How many entries are encoded at once.
 _BATCH = 64
-#: When so many items wait, those of some thirty attempts, they should be written: each attempt
-#: keeps an array of its totals until then.
+#: When this many items wait, those of about thirty attempts, they should be written, because each
+#: attempt keeps an array of its totals until then.
 _MANY = 128
 #: If more items wait, the disk does not keep up.
 MAX_WAITING = 1_000_000
@@ -97,15 +97,15 @@ class SchedulingJournal(SilentTap):
         #: Called by the loop when many entries wait; `pump` should follow soon.
         self.when_many: Callable[[], object] = _do_nothing
         self._running: RunningScheduler | None = None
-        #: Whether what the loop tells is written: from the first checkpoint on, until a failure.
+        #: Whether events are written: from the first checkpoint until a failure.
         self._writes = False
         #: What the current attempt began with, and its pod group.
         self._seed = self._sampling_start = 0
         self._group: AnyPodGroup | None = None
         self._works = WorkRuns()
         self._placements = RecentPlacements(clock.now())
-        #: The latest attempt, until it is known what became of it: of a pod that is placed, one
-        #: item is put and not four. None if it has been put.
+        #: The latest attempt, until its result is known, so that a placed pod needs one item and
+        #: not four. None if the attempt has been put on the list.
         self._open: OpenAttempt | None = None
         #: Why the journal has ended; None while it is written.
         self.failure: Exception | None = None
@@ -193,7 +193,7 @@ class SchedulingJournal(SilentTap):
             return
         attempt = self._open
         if attempt is None:
-            # Something else has been written since the attempt began.
+            # Another item was put since the attempt began, and its beginning with it.
             attempt = self._open = OpenAttempt(
                 info,
                 info.pod,
@@ -208,7 +208,7 @@ class SchedulingJournal(SilentTap):
         attempt.decision, attempt.decided = decision, self._now()
 
     def _put_open(self) -> None:
-        """Put what is known of the latest attempt, unless that has been done."""
+        """Put what is known of the latest attempt on the list, unless it is there already."""
         attempt, self._open = self._open, None
         if attempt is None:
             return
@@ -297,9 +297,10 @@ class SchedulingJournal(SilentTap):
     def compared(
         self, begins: AttemptBegins, decision: Decision | None, compared: Compared
     ) -> None:
-        """Take note of a decision of a shadow, and of what the other scheduler did.
+        """Record a decision of a shadow, and what the other scheduler did.
 
-        Call it before the change that shows what it did. Without a decision, the shadow failed.
+        Call it before the change that shows what the other scheduler did. `decision` is None if the
+        shadow failed.
         """
         ends = None
         if decision is not None:
@@ -384,7 +385,7 @@ class SchedulingJournal(SilentTap):
             elif isinstance(item, Fetch):
                 batch.append(self._answers.encode(item))
             elif isinstance(item, _Comparison):
-                # In one frame: a process that is killed writes all of it or nothing.
+                # All entries go into one frame, so that a killed process writes all or none.
                 batch += item.entries()
             else:
                 batch.append(item)
@@ -396,7 +397,7 @@ class SchedulingJournal(SilentTap):
         self._flush()
 
     def _add_all(self, batch: list[Entry]) -> None:
-        """Encode entries, and clear the list."""
+        """Encode a batch of entries, and clear it."""
         if batch:
             self._block += self._encoder.encode_lines(batch)
             batch.clear()
@@ -451,7 +452,7 @@ def _do_nothing() -> None:
 
 
 class _Comparison(msgspec.Struct, frozen=True):
-    """A decision of a shadow, and the comparison."""
+    """A decision of a shadow, and its comparison with the other scheduler's."""
 
     begins: AttemptBegins
     ends: AttemptEnding | None

@@ -45,7 +45,7 @@ class JournalFolder:
     ) -> SchedulingJournal:
         """Return the journal of a new scheduler, which is to be one of its taps.
 
-        `theirs` is the configuration that a shadow compares with.
+        `theirs` is the configuration that a shadow assumes the other scheduler has.
         """
         head = make_head(
             config,
@@ -64,12 +64,12 @@ class JournalFolder:
         self._thread.start()
 
     def flush(self, seconds: float) -> bool:
-        """Write what waits now; return whether that was done within `seconds`. Blocks."""
+        """Write everything that waits now, for up to `seconds`; return whether it was done."""
         thread = self._thread
         return thread is not None and thread.flush(seconds)
 
     def answers(self, replayer: AttemptReplayer | None) -> JournalAnswers | None:
-        """Return what answers questions from this journal; None without a replayer."""
+        """Return an object that answers questions from this journal; None without a replayer."""
         if replayer is None:
             return None
         return JournalAnswers(self._writer.folder, self.flush, replayer)

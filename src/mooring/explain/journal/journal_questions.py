@@ -1,7 +1,7 @@
-"""Questions of a running scheduler to its own journal: attempts whose details it no longer has.
+"""Answers about attempts whose details a running scheduler no longer has, from its own journal.
 
-A recorded attempt is replayed. Replaying belongs to a later room and takes long, so it is plugged
-in as an `AttemptReplayer`, which must not hold the scheduling loop.
+The recorded attempt is replayed. The code for that is in a later room, so it is passed in as an
+`AttemptReplayer`. A replay takes long and must not block the scheduling loop.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.examination import Examination
 from mooring.explain.questions import AnswerLimitError, TooManyQuestions
 
-#: Seconds that a replay has.
+#: The timeout of a replay, in seconds.
 REPLAY_SECONDS = 40.0
-#: After how many seconds to ask again while another attempt is being replayed.
+#: After how many seconds a client should retry while another attempt is being replayed.
 BUSY_SECONDS = 5.0
-#: Seconds that the journal has to write what waits.
+#: The timeout of writing the waiting entries, in seconds.
 _FLUSH_SECONDS = 5.0
 
 
 class JournalQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """Which attempt is to be replayed."""
+    """The attempt to replay."""
 
     namespace: str
     name: str
@@ -35,33 +35,33 @@ class JournalQuestion(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int | None = None
     #: The uid of the pod; "" for any pod that had the name.
     uid: str = ""
-    #: The attempt began at this time or later, in seconds since the epoch.
+    #: The earliest time at which the attempt may have begun, in seconds since the epoch.
     since: float = 0.0
 
 
 class JournalAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a journal says of an attempt."""
+    """The result of replaying an attempt."""
 
-    #: What the plugins said; None if the attempt could not be repeated.
+    #: The results of the plugins; None if the attempt could not be replayed.
     found: Examination | None = None
-    #: What was recorded of it; None if the scheduler ended before it decided.
+    #: The record in the journal; None if the scheduler ended before it decided.
     record: AttemptRecord | None = None
-    #: Why the attempt could not be repeated, or how the repetition differs; "" if all is well.
+    #: Why the attempt could not be replayed, or how the replay differs; "" if neither.
     problem: str = ""
 
 
 class AttemptReplayer(Protocol):
-    """What replays attempts of a journal."""
+    """An object that replays attempts of a journal."""
 
     async def replay(self, folder: Path, question: JournalQuestion) -> JournalAnswer | None:
-        """Replay an attempt beside the scheduling loop; None if the journal does not hold it.
+        """Replay an attempt without blocking the scheduling loop; None if it is not recorded.
 
-        Raise AnswerLimitError if that takes too long, or more than it may use.
+        Raise AnswerLimitError if the replay exceeds a limit of time or memory.
         """
         ...
 
 
-#: Writes what waits to the journal within some seconds; returns whether it did. May block.
+#: Writes the waiting entries, blocking for up to some seconds; returns whether it was done.
 Flush = Callable[[float], bool]
 
 
@@ -79,14 +79,14 @@ class JournalAnswers:
     async def explain(self, question: JournalQuestion) -> JournalAnswer | None:
         """Replay an attempt; None if the journal does not hold it.
 
-        Raise TooManyQuestions while another attempt is being replayed, and AnswerLimitError if it
-        takes too long.
+        Raise TooManyQuestions while another attempt is being replayed, and AnswerLimitError if the
+        replay takes too long.
         """
         if self._is_busy:
             raise TooManyQuestions(BUSY_SECONDS)
         self._is_busy = True
         try:
-            # What was decided within the last second may not be in the file yet.
+            # Decisions of the last second may not be in the file yet.
             await asyncio.to_thread(self._flush, _FLUSH_SECONDS)
             async with asyncio.timeout(REPLAY_SECONDS):
                 return await self._replayer.replay(self._folder, question)

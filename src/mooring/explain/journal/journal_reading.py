@@ -74,7 +74,7 @@ def read_journal(
 def find_entries(
     folder: str | os.PathLike[str], is_wanted: Callable[[bytes], bool], *, since: float = 0.0
 ) -> Iterator[Entry]:
-    """Yield the entries whose line is wanted, the newest first; raise as `read_journal` does.
+    """Yield the entries whose lines `wanted` accepts, newest first; raise as `read_journal` does.
 
     Segments that ended before `since` are not read.
     """
@@ -160,7 +160,7 @@ class _Segment:
         try:
             found: list[Entry] = _ENTRY.decode_lines(block)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            # The entries before the one that cannot be decoded are returned.
+            # Return the entries before the one that cannot be decoded.
             return map(self._entry, block.splitlines())
         return found
 
@@ -175,7 +175,7 @@ class _Segment:
         return entry
 
     def _whole(self, entry: Fetched, bodies: dict[str, str]) -> Fetched:
-        """Return an answer with its body, which may be that of the last one (`bodies`)."""
+        """Return an answer with its body; a repeated body is restored from `bodies`."""
         if not entry.repeated:
             bodies[entry.request] = entry.body
             return entry

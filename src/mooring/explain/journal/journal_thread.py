@@ -38,7 +38,7 @@ class JournalThread:
         self._interval = interval
         self._wake = threading.Event()
         self._stopped = False
-        #: Set when everything has been written that waited when they were added.
+        #: Events that are set once everything that waited when they were added is written.
         self._flushes: deque[threading.Event] = deque()
         # A daemon: a disk that does not answer must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
@@ -49,7 +49,7 @@ class JournalThread:
         self._thread.start()
 
     def flush(self, seconds: float) -> bool:
-        """Write what waits now; return whether that was done within `seconds`.
+        """Write everything that waits now; return whether it was done within `seconds`.
 
         Called by any other thread.
         """

@@ -1,7 +1,7 @@
-"""OpenAttempt: what the scheduling loop hands over of an attempt, and the entries made from it.
+"""OpenAttempt: the data of an attempt on its way from the scheduling loop to the journal.
 
 The loop only collects references and numbers, in one object per attempt. The thread that writes the
-journal makes the entries.
+journal makes the entries from them.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from mooring.scheduler.schedule_one import SchedulingAttempt
 from mooring.typing import Ints
 
 _LOW = np.dtype("<i2")
-#: The totals of one call of `zlib.crc32`: of more than 5 KiB it releases the interpreter's lock. A
-#: thread that has released it waits for up to 5 ms to get it back, once for each attempt.
+#: How many totals are passed to one call of `zlib.crc32`. For more than 5 KiB it releases the
+#: interpreter's lock, and a thread may then wait up to 5 ms to get it back, for each attempt.
 _CHUNK = 5 * 1024 // _LOW.itemsize
 
 
 class Scored(msgspec.Struct, frozen=True):
-    """What an entry needs of the scores: these take several times as much memory."""
+    """The part of a decision's scores that an entry needs; all of them take much more memory."""
 
     totals: Ints
     #: As in Decision.
@@ -52,7 +52,7 @@ class Scored(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, decision: Decision) -> Scored | None:
-        """Return what a decision says of its scores; None if there are none."""
+        """Return this part of a decision's scores; None if it has none."""
         totals = decision.totals
         if totals is None or not len(totals):
             return None
@@ -65,9 +65,9 @@ class Scored(msgspec.Struct, frozen=True):
 
 
 class OpenAttempt(msgspec.Struct):
-    """An attempt, from its beginning until it is known what became of it.
+    """An attempt, from its beginning until its result is known.
 
-    The loop fills it, and does not touch it after it has handed it over.
+    The scheduling loop fills it, and does not change it after handing it to the writing thread.
     """
 
     info: QueuedPodInfo
@@ -82,7 +82,7 @@ class OpenAttempt(msgspec.Struct):
     group: AnyPodGroup | None
     #: Whether AttemptBegins has been written.
     begun: bool = False
-    #: The decision, until it is handed over, and the time of it.
+    #: The decision, until the attempt is handed over, and its time.
     decision: Decision | None = None
     decided: float = 0.0
     #: When Reserve had passed; 0 if it has not.
@@ -95,7 +95,7 @@ class OpenAttempt(msgspec.Struct):
     waits: dict[str, float] = {}
 
     def place(self, attempt: SchedulingAttempt, now: float) -> None:
-        """Take note that the pod has passed Permit, or waits there; drop the decision's arrays."""
+        """Record that the pod has passed Permit or waits there; drop the decision's arrays."""
         decision, assumed = self.decision, attempt.assumed
         assert decision is not None and assumed is not None
         self.placed, self.permitted = attempt, now
@@ -120,7 +120,7 @@ class OpenAttempt(msgspec.Struct):
         yield Permitted(self.permitted, uid, self.waits)
 
     def beginning(self) -> AttemptBegins:
-        """Return the entry of the beginning."""
+        """Return the entry for the beginning of the attempt."""
         meta, within = self.pod.metadata, self.within
         return AttemptBegins(
             self.start,
@@ -137,7 +137,7 @@ class OpenAttempt(msgspec.Struct):
         )
 
     def ending(self) -> AttemptEnding:
-        """Return what AttemptEnds is made from, without the decision."""
+        """Return the data for the entry AttemptEnds, without the decision."""
         decision = self.decision
         assert decision is not None
         outline = outline_of(
@@ -147,7 +147,7 @@ class OpenAttempt(msgspec.Struct):
 
 
 class AttemptEnding(msgspec.Struct, frozen=True):
-    """The end of an attempt whose totals are still an array."""
+    """The data for an entry AttemptEnds, with the totals as an array."""
 
     time: float
     outline: AttemptOutline
@@ -171,9 +171,9 @@ def _make_end(time: float, record: AttemptRecord, scored: Scored | None) -> Atte
 
 
 def totals_digest(totals: Ints) -> int:
-    """Return the CRC-32 by which AttemptEnds compares totals: of their low 16 bits, for speed.
+    """Return the CRC-32 of the low 16 bits of each total, which AttemptEnds records.
 
-    A total is a few hundreds, so that two that differ have different ones.
+    Using 16 bits is faster. Totals are a few hundreds, so different totals differ in these bits.
     """
     low = totals.astype(_LOW).data
     checksum = 0

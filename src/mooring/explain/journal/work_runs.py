@@ -1,7 +1,7 @@
-"""What plugins are answered, on its way to the journal, and the last runs of their periodic work.
+"""The answers to plugins' requests on their way to the journal, and the last periodic runs.
 
-A checkpoint needs the answers from which plugins have their state, such as the measured load of
-nodes. Only references are kept here; `AnswerEncoder` encodes them when they are written.
+A checkpoint needs the answers that plugins derived their state from, such as the measured load of
+nodes. Only references are kept here; `AnswerEncoder` encodes the answers when they are written.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from mooring.explain.journal.entries import CheckpointWork, Fetched
 from mooring.explain.journal.omission import encode_object
 from mooring.framework.handle import HttpAnswer
 
-#: Shorter bodies are always written in full.
+#: Bodies with fewer bytes are always written in full.
 _LONG = 1024
-#: The bodies that are remembered, of different requests.
+#: For how many requests the last body is remembered.
 _MOST_BODIES = 64
 
 
@@ -29,12 +29,12 @@ class Fetch(msgspec.Struct, frozen=True):
     request: str
     answer: Any
     error: str
-    #: The name of the periodic work that asked; "" if it was something else.
+    #: The name of the periodic work that sent the request; "" if none did.
     work: str = ""
 
     @property
     def succeeded(self) -> bool:
-        """Return whether there is an answer that is not a refusal."""
+        """Return whether the request succeeded."""
         if self.error:
             return False
         return not isinstance(self.answer, HttpAnswer) or 200 <= self.answer.status < 300
@@ -66,14 +66,14 @@ class WorkRuns:
         self._succeeded: dict[str, WorkRun] = {}
 
     def begin(self, time: float, work: str) -> None:
-        """Take note of a run that begins; the one before has ended."""
+        """Start a run of a work; its previous run has ended."""
         before = self._current.get(work)
         if before is not None and before.succeeded:
             self._succeeded[work] = before
         self._current[work] = WorkRun(time, work)
 
     def add(self, fetch: Fetch) -> None:
-        """Take note of an answer to the current run."""
+        """Add an answer to the current run of its work."""
         run = self._current.get(fetch.work)
         if run is not None:
             run.fetches.append(fetch)
@@ -86,17 +86,17 @@ class WorkRuns:
 
 
 class AnswerEncoder:
-    """Encodes answers for one segment; a long body that was written there before is left out.
+    """An encoder of answers that leaves out a long body if the segment already has it.
 
-    Several plugins may ask the same server, which may measure less often than it is asked. Used by
-    the thread that writes.
+    Bodies repeat because several plugins may ask one server, and because a server may measure less
+    often than it is asked. Owned by the writing thread.
     """
 
     def __init__(self) -> None:
         self._bodies: dict[str, bytes] = {}
 
     def begin_segment(self) -> None:
-        """Forget what was written: a segment is read without those before it."""
+        """Forget the bodies of the previous segment, because each segment is read on its own."""
         self._bodies.clear()
 
     def encode(self, fetch: Fetch) -> Fetched:

@@ -1,8 +1,8 @@
-"""The process that replays one attempt of a journal for a scheduler that runs.
+"""The process that replays one attempt of a journal for a running scheduler.
 
-A replay takes time and memory that the scheduling loop needs, so it has a process of its own, with
-a low priority and limits, which is the first to be ended if memory is short. The question
-comes on standard input and the answer goes to standard output, as JSON.
+A replay takes time and memory that the scheduling loop needs, so it runs in its own process with a
+low priority and limits. If memory is short, the kernel ends this process first. It reads the
+question from standard input and writes the answer to standard output, as JSON.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from mooring.insight.replay.rules import recorded_rules
 
 #: The memory that a replay may use.
 MAX_BYTES = 4 * 2**30
-#: The seconds of processor time that it may use.
+#: The seconds of processor time that a replay may use.
 MAX_CPU_SECONDS = 60
 
 #: The default of the command `nice`: about a tenth of a processor that another process wants too.
 #: With a lower priority, a busy machine would never answer.
 _LOW_PRIORITY = 10
 _FIRST_TO_END = "1000"
-#: Segments may be removed while they are read.
+#: How often a replay is tried: the journal may remove segments while they are read.
 _TRIES = 3
 
 
 def find_attempt(folder: Path, question: JournalQuestion) -> AttemptBegins | None:
-    """Return the newest attempt that a question is about; None if the journal holds none.
+    """Return the newest attempt that matches a question; None if the journal has none.
 
-    The newest segments are read first, and none that ended before `question.since`.
+    The newest segments are read first; those that ended before `question.since` are not read.
     """
     named = f'"{question.namespace}","{question.name}","{question.uid}'.encode()
 
@@ -86,7 +86,7 @@ def _rules(head: SegmentHead) -> RunRules:
 
 
 def _answer_stably(folder: Path, question: JournalQuestion) -> AnsweringResult:
-    """Answer, again if the journal was being changed; an unreadable one is a problem."""
+    """Answer; retry if the journal changed meanwhile, and report a problem if it is unreadable."""
     problem = ""
     for _ in range(_TRIES):
         try:
@@ -97,11 +97,11 @@ def _answer_stably(folder: Path, question: JournalQuestion) -> AnsweringResult:
 
 
 def limit_process() -> None:
-    """Give way to all other processes, and limit what this one may use."""
+    """Lower the priority of this process, and limit its memory and processor time."""
     os.nice(_LOW_PRIORITY)
     resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_SECONDS, MAX_CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_DATA, (MAX_BYTES, MAX_BYTES))
-    # Only on Linux.
+    # The file exists only on Linux.
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_END)
 
@@ -111,7 +111,7 @@ def main() -> int:
     logging.getLogger("mooring").addHandler(logging.NullHandler())
     limit_process()
     asked = msgspec.json.decode(sys.stdin.buffer.read(), type=AnsweringRequest)
-    # A plugin may print.
+    # A plugin may print to standard output, which is for the answer only.
     output, sys.stdout = sys.stdout, sys.stderr
     result = _answer_stably(Path(asked.folder), asked.question)
     output.buffer.write(msgspec.json.encode(result))

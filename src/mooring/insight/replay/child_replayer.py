@@ -16,25 +16,25 @@ from mooring.explain.journal.journal_questions import JournalAnswer, JournalQues
 from mooring.explain.questions import AnswerLimitError
 
 _MODULE = "mooring.insight.replay.answering_process"
-#: Libraries for numbers start a thread for each processor unless they are told otherwise.
+#: By default, numerical libraries start a thread for each processor.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-#: How much of what a process that failed wrote is shown.
+#: How many characters of a failed process's error output are shown.
 _SHOWN = 300
 
 
 class AnsweringRequest(msgspec.Struct, frozen=True):
-    """What the process is asked."""
+    """The request to the process."""
 
     folder: str
     question: JournalQuestion
 
 
 class AnsweringResult(msgspec.Struct, frozen=True):
-    """What the process answers."""
+    """The answer of the process."""
 
     #: Whether the journal holds the attempt.
     known: bool = False
-    #: The explanation (`explain.data`); None if the attempt could not be repeated.
+    #: The explanation (`explain.data`); None if the attempt could not be replayed.
     explanation: dict[str, Any] | None = None
     record: AttemptRecord | None = None
     problem: str = ""
@@ -47,11 +47,11 @@ class ChildReplayer:
         self._module = module
 
     async def replay(self, folder: Path, question: JournalQuestion) -> JournalAnswer | None:
-        """Replay an attempt; the process is ended if this is cancelled."""
+        """Replay an attempt in a child process, which is killed if this is cancelled."""
         asked = AnsweringRequest(str(folder.absolute()), question)
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            # The current folder is not a place for modules.
+            # Do not import modules from the current folder.
             "-P",
             "-m",
             self._module,
@@ -68,7 +68,7 @@ class ChildReplayer:
                 await process.wait()
         if process.returncode:
             raise AnswerLimitError(_failure(process.returncode or 0, errors))
-        # In a thread: there may be thousands of nodes.
+        # Decoding takes long for thousands of nodes, so it runs in a thread.
         return await asyncio.to_thread(_read, output)
 
 

@@ -1,4 +1,4 @@
-"""ReplayEngine: a scheduler whose state follows a journal, and which decides when it is told to.
+"""ReplayEngine: a scheduler whose state follows a journal, and which decides on request.
 
 Informers, clock, random source and extenders give what the journal holds, and nothing is written.
 Cache, queue, nominations and plugins are those of a live scheduler and are told the same things in
@@ -6,10 +6,10 @@ the same order: object changes, and what became of each attempt. So at the begin
 their state is that of the recorded scheduler, and `decide` gives the decision that it took, or the
 one that other rules give.
 
-Periodic work of plugins runs when it ran then, and gets the recorded answers. PreBind and PostBind
-run for the plugins of this package only: they reach the API server through
-their handle, which answers here as recorded, and their state depends on these answers. Those of
-other plugins might reach anything.
+Periodic work of plugins runs when the recorded scheduler ran it, and gets the recorded answers.
+PreBind and PostBind run only for the plugins of this package. These reach the API server through
+their handle, which gives the recorded answers here, and their state depends on these answers. Other
+plugins might reach any server.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class ReplayEngine:
         self.pods = self.informers.store(Pod)
         scheduler = self.scheduler
         for profile in scheduler.profiles.values():
-            # Nobody reads the metrics of a replay.
+            # The metrics of a replay are not exposed.
             profile.recorder = SilentTimer(metrics, profile.name)
             profile.pre_bind = _own_steps(profile, profile.pre_bind)
             profile.post_bind = _own_steps(profile, profile.post_bind)
@@ -174,7 +174,7 @@ class ReplayEngine:
 
     def pods_of(self, uid: str) -> Iterable[Pod]:
         """Return the pod with a uid, if there is one."""
-        # Few journals need this index, and it would slow down every change of a pod.
+        # The index is made here because few journals need it and it slows down changes of pods.
         self.pods.add_index(_UID, lambda pod: (pod.metadata.uid,))
         found: Iterable[Pod] = self.pods.by_index(_UID, uid)
         return found
@@ -217,7 +217,7 @@ class ReplayEngine:
         )
 
     def _decide_beside(self, entry: AttemptBegins, pod: Pod) -> Decision:
-        """Decide as a shadow: beside the queue, with all nodes filtered and scored."""
+        """Decide as a shadow does: outside the queue, with all nodes filtered and scored."""
         self._set_start(entry)
         try:
             return decide_beside(self.scheduler, pod)

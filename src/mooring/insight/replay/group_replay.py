@@ -1,8 +1,8 @@
-"""GroupReplay: the attempts for pod groups and for trees of groups, repeated as a whole.
+"""GroupReplay: replays the attempts of pod groups and trees of groups as a whole.
 
 A group is tried in placements, and PodGroupPostFilter tries it without some other pods. These
-trials are not in the journal, so the whole attempt runs again. Then its pods are put where the
-journal says that they went.
+trials are not in the journal, so the whole attempt runs again. Then its pods are placed on the
+nodes that the journal names.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ class GroupReplay(SilentTap):
         self._recorded: list[RecordedAttempt] = []
         self._decisions: list[Decision] = []
         self._running = False
-        #: What became of the groups of the tree that was repeated last; empty if it was no tree.
+        #: The groups of the tree that was replayed last; empty if the last group had no tree.
         self.tree: Sequence[GroupLine] = ()
 
     def repeat(
         self, group: RecordedGroup
     ) -> Sequence[tuple[RecordedAttempt | None, Decision | None]]:
-        """Repeat the attempt for a group; return its cycles as recorded and as decided now.
+        """Replay the attempt of a group; return pairs of recorded cycles and new decisions.
 
-        A cycle that is missing on one side is None there.
+        If one of a pair is missing, it is None.
         """
         self._recorded = [step for step in group.steps if isinstance(step, RecordedAttempt)]
         self._decisions = []

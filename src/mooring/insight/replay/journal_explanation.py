@@ -35,23 +35,23 @@ _MARGIN = 3600.0
 
 
 class ExplainedAttempt(msgspec.Struct, frozen=True):
-    """A recorded attempt, explained."""
+    """The explanation of a recorded attempt."""
 
     found: Examination
-    #: What was recorded of it.
+    #: The attempt as it was recorded.
     attempt: RecordedAttempt
-    #: Whose rules were applied.
+    #: A text that names the rules that were applied.
     rules: str
-    #: What became of the groups of the tree that the pod's group is part of, if it is.
+    #: The groups of the tree of the pod's group; empty if there is no tree.
     tree: Sequence[GroupLine] = ()
 
 
 def find_attempts(folder: str | os.PathLike[str], name: str, namespace: str) -> list[AttemptBegins]:
-    """Return the recorded attempts of a pod, oldest first; without a namespace, of any.
+    """Return the recorded attempts of a pod, oldest first; "" stands for any namespace.
 
-    In the attempt of a group a pod may have several cycles: one for each placement, and more when
-    PodGroupPostFilter tries the group without other pods. The one that its result comes from is
-    returned.
+    In the attempt of a group, a pod may have several cycles: one for each placement, and more when
+    PodGroupPostFilter tries the group without other pods. Only the cycle that decided the pod's
+    result is returned.
 
     Raise ObjectError if there is none, or if pods of several namespaces have the name.
     """
@@ -84,9 +84,9 @@ def find_attempts(folder: str | os.PathLike[str], name: str, namespace: str) -> 
 
 
 def _resulting(group: RecordedGroup, cycles: list[RecordedAttempt]) -> list[RecordedAttempt]:
-    """Return the cycle of a pod from which its result in a group's attempt comes.
+    """Return the cycle that decided a pod's result in a group's attempt.
 
-    If the pod has found a node and shares the fate of its group, that is its first cycle: the
+    If the pod found a node but its group did not fit, it is the pod's first cycle, because the
     group's message is about the first placement.
     """
     if not cycles:
@@ -125,7 +125,7 @@ def explain_attempt(
     chosen: AttemptBegins,
     rules_of: Callable[[SegmentHead], RunRules],
 ) -> ExplainedAttempt:
-    """Examine a recorded attempt; `rules_of` gives the rules in the place of the recorded ones."""
+    """Explain a recorded attempt; `rules_of` returns the rules to apply."""
     explaining = _Explaining(chosen)
     tree: Sequence[GroupLine] = ()
     replay = Replay(rules_of, before_attempt=explaining.look)

@@ -102,9 +102,9 @@ class OwnHistoryReport(msgspec.Struct):
 
 
 class _OwnClient(MemoryClient):
-    """A client that takes note of the pods that it binds and deletes.
+    """A client that records the pods that it binds and deletes.
 
-    What periodic work reads is answered as recorded.
+    Reads of periodic work get the recorded answers.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class _Run:
         self._informers = RecordedInformers()
         self._answers = RecordedAnswers()
         self._works = RecordedWork(self._answers)
-        #: The runs of periodic work of the checkpoint.
+        #: The runs of periodic work in the checkpoint.
         self._worked: list[CheckpointWork] = []
         self._client = _OwnClient(self._informers, self._clock, report.own, self._answers)
         events = DiscardedEvents()
@@ -290,7 +290,7 @@ class _Run:
 
     def _recorded_preemption(self, victims: Sequence[str]) -> None:
         if self._own and victims:
-            # A pod or group that is tried again names the victims that are still leaving.
+            # A pod or group that is tried again names victims that are still terminating again.
             new = self._preempted.union(victims)
             self._report.recorded.preemptions += len(new) - len(self._preempted)
             self._preempted = new

@@ -1,8 +1,8 @@
-"""RecordedAnswers: what servers answered to plugins, given at the moments at which they did.
+"""RecordedAnswers: gives plugins the recorded answers of servers, at the recorded times.
 
-PreBind plugins write to the API server and keep what it answers, or undo what they assumed if it
-refuses; periodic work fetches measurements. In a replay such a coroutine suspends with its request,
-and goes on when the journal comes to the answer.
+PreBind plugins write to the API server and keep its answer, or undo their changes if it refuses;
+periodic work fetches measurements. In a replay, such a coroutine suspends when it sends a request,
+and continues when the replay reaches the answer in the journal.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ class RecordedAnswers:
         self.running_work = ""
 
     def start(self, work: Coroutine[Any, Any, Any], name: str = "") -> bool:
-        """Run a coroutine up to where it waits; return whether it has ended.
+        """Run a coroutine until it waits for an answer; return whether it has ended.
 
-        `name` is that of the periodic work which it is a run of.
+        `name` is the name of the periodic work that the coroutine runs, if it does.
         """
         if name:
             self._names[work] = name
@@ -87,10 +87,10 @@ class RecordedAnswers:
         abandon(work)
 
     def answer(self, entry: Fetched) -> None:
-        """Give an answer to the coroutine that asked.
+        """Give an answer to the coroutine that sent the request.
 
-        Of several it is the one that waits longest. If the periodic work that asked has another
-        name here, because the rules are others, some periodic work gets the answer.
+        If several did, the one that has waited longest gets the answer. If the periodic work has
+        another name here, because other rules apply, any periodic work with this request gets it.
         """
         waiting = self._requests.get(entry.request, ())
         names = {one: self._names.get(one, "") for one in waiting}
@@ -149,10 +149,10 @@ class RecordedAnswers:
 
 
 class RecordedClient(DiscardingClient):
-    """A client that answers what the API server answered then.
+    """A client that gives the recorded answers of the API server.
 
-    Requests about pods are not recorded; they succeed, without effect. With `lenient`, for rules
-    other than the recorded ones, only those of periodic work are answered as recorded.
+    Requests about pods are not recorded; they succeed without effect. With `lenient`, which is for
+    rules other than the recorded ones, only requests of periodic work get recorded answers.
     """
 
     def __init__(

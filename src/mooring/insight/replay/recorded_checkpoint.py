@@ -29,7 +29,7 @@ _POD = msgspec.json.Decoder(Pod)
 
 
 class RecordedCheckpoint:
-    """A checkpoint whose entries are added one by one, and applied to engines at its end."""
+    """A checkpoint whose entries are added one by one, and then restored in an engine."""
 
     def __init__(self, begins: CheckpointBegins) -> None:
         self.begins = begins
@@ -47,7 +47,7 @@ class RecordedCheckpoint:
             self._placements.append(entry)
 
     def restore(self, engine: ReplayEngine) -> None:
-        """Bring an engine that has taken in nothing yet into this state."""
+        """Bring a new engine into this state."""
         begins, cache = self.begins, engine.scheduler.cache
         engine.set_time(begins.time)
         nodes: dict[str, Node] = {}
@@ -63,7 +63,7 @@ class RecordedCheckpoint:
         cache.arrange_nodes(begins.zones)
         self._store(engine, pods=False)
         self._work(engine)
-        # The order of the pods on a node decides between victims that are alike.
+        # The order of the pods on a node decides between equal victims.
         for placed in self._placements:
             pod = pods.get(placed.uid)
             if placed.assumed != NOT_ASSUMED:
@@ -76,7 +76,7 @@ class RecordedCheckpoint:
     def _store(self, engine: ReplayEngine, *, pods: bool) -> None:
         """Put the pods, or all other objects, into the stores.
 
-        A plugin that asks for the time gets that at which a pod was seen with its node.
+        While a pod is stored, the clock shows the time at which it was seen with its node.
         """
         seen = {one.uid: one.seen for one in self._placements if one.seen} if pods else {}
         drain = engine.scheduler.inbox.drain
@@ -95,7 +95,7 @@ class RecordedCheckpoint:
         drain()
 
     def _work(self, engine: ReplayEngine) -> None:
-        """Repeat the last runs of periodic work, at their times."""
+        """Run the last runs of periodic work again, at their recorded times."""
         for run in self._works:
             engine.work_begins(run.time, run.work)
             for answer in run.answers:
@@ -114,7 +114,7 @@ class RecordedCheckpoint:
     def _assume(self, engine: ReplayEngine, placed: CheckpointPlacement, pod: Pod | None) -> None:
         """Reserve a pod that was on its way to a node, and let it wait at Permit if it did."""
         if pod is None:
-            # It is assumed in the cache although it is gone from the store.
+            # The pod was assumed in the cache, although it was no longer in the store.
             pod = _POD.decode(placed.assumed)
             engine.scheduler.cache.assume_pod(pod, placed.node)
             return

@@ -85,7 +85,7 @@ RecordedStep = (
 
 
 _GROUP_LIMITS = frozenset({GroupBegins, GroupEnds})
-#: The entries that are a step each, unless an attempt has begun and not ended.
+#: The entries that are steps on their own, unless they occur within an attempt.
 _ALONE = frozenset(
     {
         SegmentHead,
@@ -111,7 +111,7 @@ def recorded_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep]:
     members: list[RecordedAttempt | Reserved | Permitted | GaveBack | Failed] = []
     for step in _single_steps(entries):
         if group is None and type(step) not in _GROUP_LIMITS:
-            # By far the most steps.
+            # This is by far the most frequent case.
             yield step  # type: ignore[misc]
         elif isinstance(step, GroupBegins):
             group, members = step, []
@@ -137,7 +137,7 @@ def _single_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep | GroupBegi
     checkpoint: RecordedCheckpoint | None = None
     begins: AttemptBegins | None = None
     answers: list[ExtenderAnswer] = []
-    #: What periodic work took in while the cycle waited for an extender.
+    #: The periodic work that ran while the cycle waited for an extender.
     meanwhile: list[Fetched | WorkBegins] = []
     #: The decision of a shadow, until its comparison follows.
     ends: AttemptEnds | None = None
@@ -159,7 +159,7 @@ def _single_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep | GroupBegi
             case ExtenderAnswer():
                 answers.append(entry)
                 if entry.verb == FILTER:
-                    # Scores, which come later, were given with these measurements.
+                    # The plugins scored after they had received these measurements.
                     yield from meanwhile
                     meanwhile.clear()
             case AttemptEnds() if begins is not None and begins.beside:

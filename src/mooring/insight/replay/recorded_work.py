@@ -1,4 +1,4 @@
-"""RecordedWork: the periodic work of plugins, run when the recorded scheduler ran it."""
+"""RecordedWork: runs the periodic work of plugins when the recorded scheduler ran it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mooring.scheduler.periodic_work import Work, WorkNames
 class RecordedWork:
     """The periodic work of a replay (`scheduler.periodic_work.RepeatedWork`).
 
-    Work that the journal does not know, of a plugin that other rules have added, never runs.
+    Work that is not in the journal, because other rules added its plugin, never runs.
     """
 
     def __init__(self, answers: RecordedAnswers) -> None:
@@ -26,14 +26,14 @@ class RecordedWork:
         self._runs: dict[str, Coroutine[Any, Any, None]] = {}
 
     def add(self, seconds: float, work: Work) -> None:
-        """Run work whenever the journal says so."""
+        """Add work, which runs whenever the recorded scheduler ran it."""
         self._works[self._names.name(work)] = work
 
     def start(self) -> None:
-        """Do nothing: the journal says when work begins."""
+        """Do nothing: `begin` starts each run when the journal says so."""
 
     def begin(self, name: str) -> None:
-        """Begin a run, up to where it waits for an answer; one that still waits is dropped."""
+        """Start a run until it waits for an answer; drop the previous run if it still waits."""
         work, before = self._works.get(name), self._runs.pop(name, None)
         if before is not None:
             self._drop(before)
@@ -57,7 +57,7 @@ class RecordedWork:
 class RecordedHttpClient:
     """A client of other servers (`framework.handle.HttpClient`) that answers as recorded.
 
-    With `lenient`, only periodic work can reach something.
+    With `lenient`, only requests of periodic work get recorded answers.
     """
 
     def __init__(self, answers: RecordedAnswers, *, lenient: bool = False) -> None:

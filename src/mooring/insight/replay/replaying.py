@@ -84,7 +84,7 @@ class Replay:
         self._recorded: _Engine | None = None
         self._other: _Engine | None = None
         self._engines: Sequence[_Engine] = ()
-        #: What takes a step, by its type.
+        #: The methods that handle steps, by the type of the step.
         self._takers: Mapping[type[Any], Callable[[Any], None]] = {
             Change: self._take_change,
             RecordedAttempt: self._take_attempt,
@@ -157,7 +157,7 @@ class Replay:
             checkpoint.restore(one.engine)
 
     def _take_compared(self, entry: Compared) -> None:
-        # Its decision is missing.
+        # The decision of the attempt is missing.
         self.report.contradictions += 1
 
     def _begin_run(self, head: SegmentHead) -> None:
@@ -231,7 +231,7 @@ class Replay:
         before: Decision | None,
         decision: Decision | None,
     ) -> None:
-        """Compare with the other scheduler again, as the shadow did that wrote the journal."""
+        """Compare with the other scheduler again, as the shadow that wrote the journal did."""
         found = self.report.shadow_comparisons()
         verdict = Verdict(recorded.verdict)
         found.recorded.count(verdict, recorded.lost)
@@ -300,8 +300,10 @@ class Replay:
 
     @property
     def tree(self) -> Sequence[GroupLine]:
-        """Return what became of the groups of the tree that was repeated last, by the recorded
-        rules; empty if it was no tree."""
+        """Return the groups of the tree that was replayed last by the recorded rules.
+
+        It is empty if the last group had no tree.
+        """
         groups = None if self._recorded is None else self._recorded.groups
         return () if groups is None else groups.tree
 
@@ -338,7 +340,7 @@ class Replay:
                     )
 
     def _check_extra(self, group: RecordedGroup, decision: Decision) -> None:
-        """Report a cycle of a group's attempt that was not recorded, although its end was."""
+        """Report a cycle that was not recorded in a group's attempt whose end was."""
         if group.ends is None:
             return
         key, uid = decision.pod.key, decision.pod.metadata.uid

@@ -52,7 +52,7 @@ class ReplayReport(msgspec.Struct):
     #: How many decisions under the recorded rules are not the recorded ones, and the first of them.
     deviating: int = 0
     deviations: list[Deviation] = msgspec.field(default_factory=list)
-    #: The comparisons of a shadow; None if no shadow wrote the journal.
+    #: The comparisons of a shadow; None if the journal is not a shadow's.
     shadow: ShadowComparisons | None = None
     counts: Counter[AttemptVerdict] = msgspec.field(default_factory=Counter)
     #: By verdict and plugin.
@@ -62,7 +62,7 @@ class ReplayReport(msgspec.Struct):
     )
 
     def shadow_comparisons(self) -> ShadowComparisons:
-        """Return the comparisons of a shadow, which the first call makes."""
+        """Return the comparisons of a shadow; the first call creates them."""
         if self.shadow is None:
             self.shadow = ShadowComparisons()
         return self.shadow

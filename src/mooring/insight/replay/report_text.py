@@ -39,7 +39,7 @@ def replay_lines(report: ReplayReport) -> Iterator[str]:
 
 
 def shadow_lines(report: ReplayReport, found: ShadowComparisons) -> Iterator[str]:
-    """Yield the lines about the agreement with the other scheduler, in a journal of a shadow."""
+    """Yield the lines about the agreement with the other scheduler, for a shadow's journal."""
     yield f"the other scheduler: {_agreement(found.recorded)}, as recorded"
     if not report.other_rules:
         return

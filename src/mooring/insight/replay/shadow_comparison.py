@@ -1,4 +1,4 @@
-"""Comparisons of a shadow's journal, made again with the decisions of a replay."""
+"""Repeats the comparisons of a shadow's journal with the decisions of a replay."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from mooring.insight.comparison import Agreement, PodComparison, Verdict, compar
 def compare_again(recorded: Compared, decision: Decision) -> PodComparison:
     """Compare a decision, for which all nodes were examined, with what the other scheduler did.
 
-    A pod that is pending in both schedulers agrees. Differences are not attributed to the rules of
-    the other scheduler.
+    They agree if the pod is pending in both schedulers. Differences are not attributed to the
+    rules of the other scheduler.
     """
     found = compare(decision, recorded.theirs) if recorded.theirs else _compare_pending(decision)
     nodes = {name for name in (found.theirs, found.ours) if name}
@@ -36,7 +36,7 @@ def _compare_pending(decision: Decision) -> PodComparison:
 
 
 class ShadowComparisons(msgspec.Struct):
-    """The agreement that a shadow recorded, and that under other rules."""
+    """The agreement that a shadow recorded, and the agreement under other rules."""
 
     recorded: Agreement = msgspec.field(default_factory=Agreement)
     other: Agreement = msgspec.field(default_factory=Agreement)
