@@ -5,44 +5,41 @@
 
 One to three trees of two or three levels compete for a cluster that may be too small. Their objects
 are created in a random order. Meanwhile pods, child groups and composite groups are deleted and
-created again, gangs end, minCount is lowered, nodes come, the scheduler is killed, often in the
-middle of binding, and the API server fails. What must hold:
+created again, gangs end, minCount is lowered, nodes are added, the scheduler is killed, often while
+pods are being bound, and the API server fails. These rules must hold:
 
 - no attempt places a pod of a group without a quorum, or in a second domain, and no failed attempt
   leaves a pod assumed (`AttemptChecks`);
 - without faults and deletions, the pods that are bound make a quorum whenever nothing is in
   progress;
-- every bind goes to a node that had room, and no pod is bound twice (`Ledger`);
-- when everything is calm again, nothing is assumed, in flight or lost. With an even seed, nothing
-  is pending that a new scheduler would place;
-- when every object exists again and there is room for all, every pod is bound.
+- every bind goes to a node with enough free resources, and no pod is bound twice (`Ledger`);
+- when the faults are over, nothing is assumed, in flight or lost. With an even seed, nothing is
+  pending that a new scheduler would place;
+- when every object exists again and there are resources for all, every pod is bound.
 
 The scheduler never flushes unschedulable groups, so a tree that no event wakes up stays pending.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from random import Random
 
 import msgspec
 
 from mooring.api.timestamps import format_time
-from mooring.config.load import load_config_data
-from mooring.framework.features import FeatureGates
-from mooring.registry import default_registry
 from tests.soak.api_server import ApiServer
 from tests.soak.bind_checks import FINISHED, Ledger
 from tests.soak.faults import FaultPlan, draw_weather
 from tests.soak.object_store import NODES, PODS, Json, ObjectStore
 from tests.soak.replica import Replica
-from tests.soak.scenarios import NAMESPACE, SCHEDULER
-from tests.soak.scheduler_sets import Settings
+from tests.soak.scenarios import NAMESPACE
+from tests.soak.scheduler_sets import settings_with_gates
+from tests.soak.seed_runs import run_seeds
 from tests.soak.soak_journal import ReplicaJournals
 from tests.soak.tree_checks import (
     COMPOSITES,
@@ -54,6 +51,9 @@ from tests.soak.tree_checks import (
 )
 from tests.soak.tree_plans import PLENTY, RACKS, GroupPlan, draw_plan, make_node, make_pod
 from tests.support.virtual_loop import LoopClock, run_virtually
+
+MODULE = "tests.soak.group_trees"
+GATES = ("GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup")
 
 #: Virtual seconds of changes and faults.
 STORM_SECONDS = 60.0
@@ -69,37 +69,17 @@ class TreeReport(msgspec.Struct, frozen=True):
     #: The number of binds, and of kills while pods were being bound.
     binds: int
     kills_in_binding: int
-    #: The number of pods that were pending when everything was calm, before there was room.
+    #: The number of pods that were pending after the faults, before nodes were added for all.
     pending: int
     #: The number of deletions, by kind: pods, pod groups, composite groups.
     deletions: tuple[int, int, int]
 
     def __str__(self) -> str:
         if not self.violations:
-            return f"seed {self.seed}: {self.binds} binds, {self.pending} pending when calm"
+            return f"seed {self.seed}: {self.binds} binds, {self.pending} pending after the faults"
         lines = [f"seed {self.seed}: {violation}" for violation in self.violations]
-        again = f"again: python -m tests.soak.group_trees --seed {self.seed}"
+        again = f"again: python -m {MODULE} --seed {self.seed}"
         return "\n".join([*lines, again])
-
-
-@cache
-def tree_settings() -> Settings:
-    """Return the settings of a scheduler with composite groups."""
-    gates = dict.fromkeys(
-        ("GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup"), True
-    )
-    registry, features = default_registry(), FeatureGates(gates)
-    config = load_config_data(
-        {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "leaderElection": {"leaderElect": False},
-            "profiles": [{"schedulerName": SCHEDULER}],
-        },
-        registry=registry,
-        feature_gates=features,
-    )
-    return Settings(registry, features, config)
 
 
 class TreeRun:
@@ -123,7 +103,7 @@ class TreeRun:
         self._journals = None if journals is None else ReplicaJournals(journals)
         self._replica = Replica(
             "scheduler",
-            tree_settings(),
+            settings_with_gates(*GATES),
             self._server,
             seed,
             lambda: AttemptChecks(self._violations),
@@ -146,7 +126,7 @@ class TreeRun:
         )
 
     async def run(self) -> None:
-        """Create everything, disturb it, and check what is left when it is calm."""
+        """Create everything, cause faults, and check the state after them."""
         for node in self._plan.nodes:
             self._store.create(NODES, node)
         self._replica.start()
@@ -160,7 +140,7 @@ class TreeRun:
         await self._settle()
         self._pending = sum(not pod["spec"].get("nodeName") for pod in self._live_pods())
         if self._plan.is_exact:
-            self._violations += await check_forgotten(tree_settings(), self._store)
+            self._violations += await check_forgotten(settings_with_gates(*GATES), self._store)
         await self._complete()
         unbound = [pod for pod in self._live_pods() if not pod["spec"].get("nodeName")]
         names = sorted(pod["metadata"]["name"] for pod in unbound)
@@ -178,7 +158,7 @@ class TreeRun:
     # The end.
 
     async def _settle(self) -> None:
-        """Wait until nothing is in progress, and check that nothing is left of it."""
+        """Wait until nothing is in progress, and check the scheduler's state."""
         await asyncio.sleep(SETTLING_SECONDS)
         scheduler = self._replica.scheduler
         if scheduler is None:
@@ -189,7 +169,7 @@ class TreeRun:
             self._check_whole()
 
     def _check_whole(self) -> None:
-        """Check that a group with a bound pod has a quorum of them, and so on to the top."""
+        """Check that every group with a bound pod, and each group above it, has its quorum."""
         bound = [group_of(pod) for pod in self._live_pods() if pod["spec"].get("nodeName")]
         for name in {one: None for one in bound if one}:
             group: GroupPlan | None = self._plan.groups[name]
@@ -208,7 +188,7 @@ class TreeRun:
         return ready >= minimum
 
     async def _complete(self) -> None:
-        """Create again what is missing, make room for everything, and let it settle."""
+        """Create missing objects again, add nodes for all pods, and wait until nothing changes."""
         for pod in self._store.list(PODS):
             if pod["status"]["phase"] in FINISHED:
                 self._store.remove(PODS, pod)
@@ -218,7 +198,7 @@ class TreeRun:
         await asyncio.sleep(SETTLING_SECONDS)
         for rack in RACKS:
             self._store.create(NODES, make_node(f"large-{rack}", PLENTY, rack))
-        # Without room, a pod of a higher priority would preempt others.
+        # Before there are free nodes, a pod of a higher priority would preempt others.
         await asyncio.sleep(SETTLING_SECONDS)
         await self._create_all(self._pod_makers())
         await self._settle()
@@ -226,7 +206,7 @@ class TreeRun:
     def _free_torn_trees(self) -> None:
         """Delete the pods of trees that are in several domains.
 
-        That is not an error: while a child group was gone, the others were placed without it.
+        That is not an error: while a child group was missing, the others were placed without it.
         """
         labels = {node["metadata"]["name"]: node["metadata"]["labels"] for node in self._nodes()}
         for group in self._plan.groups.values():
@@ -249,7 +229,7 @@ class TreeRun:
     # Objects.
 
     async def _create_all(self, makers: list[Callable[[], None]]) -> None:
-        """Create objects in a random order and at random moments."""
+        """Create objects in a random order and at random times."""
         self._random.shuffle(makers)
         for make in makers:
             make()
@@ -309,7 +289,7 @@ class TreeRun:
             self._store.remove(path, self._random.choice(found))
 
     def _restore(self) -> None:
-        """Create a group or pods again that were deleted."""
+        """Create some of the deleted groups and pods again."""
         if self._random.random() < 0.5:
             self._create_group(self._random.choice(list(self._plan.groups.values())))
         for make in self._pod_makers():
@@ -317,7 +297,7 @@ class TreeRun:
                 make()
 
     def _finish_tree(self) -> None:
-        """Let the pods of a tree that all have a node succeed and disappear."""
+        """Let the pods of a tree succeed, if all of them have a node."""
         root = self._plan.root(self._random.choice(list(self._plan.groups)))
         pods = [pod for pod in self._live_pods() if self._is_below(group_of(pod), root.name)]
         if pods and all(pod["spec"].get("nodeName") for pod in pods):
@@ -331,7 +311,7 @@ class TreeRun:
             self._store.create(NODES, node)
 
     def _touch_group(self) -> None:
-        """Change a label of a group, which matters to nobody."""
+        """Change a label of a group, which must have no effect."""
         path = self._random.choice((POD_GROUPS, COMPOSITES))
         if found := self._store.list(path):
             group = self._random.choice(found)
@@ -360,9 +340,9 @@ class TreeRun:
         return (self._kill(), self._restart(weather.restarts), self._compact(weather.compactions))
 
     async def _kill(self) -> None:
-        """Kill the scheduler at some moments, often while pods are being bound.
+        """Kill the scheduler at random times, often while pods are being bound.
 
-        Not after the last changes: what a process has lost, the next one finds again.
+        Do not kill it after the last changes, because a new process would hide what it has lost.
         """
         for _ in range(self._random.choice((0, 1, 3))):
             await asyncio.sleep(self._random.uniform(0.5, STORM_SECONDS / 4))
@@ -408,22 +388,7 @@ def run_group_trees(seed: int, *, faults: bool = True, journals: Path | None = N
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run seeds and print those that fail; return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m tests.soak.group_trees", description=__doc__)
-    parser.add_argument("--seed", type=int, help="run this one, and say how it went")
-    parser.add_argument("--seeds", type=int, default=100, help="how many to run")
-    parser.add_argument("--first", type=int, default=0, help="the first of them")
-    given = parser.parse_args(arguments)
-    seeds = range(given.first, given.first + given.seeds)
-    if given.seed is not None:
-        seeds = range(given.seed, given.seed + 1)
-    failed = 0
-    for seed in seeds:
-        report = run_group_trees(seed)
-        failed += bool(report.violations)
-        if report.violations or given.seed is not None:
-            print(report, flush=True)
-    print(f"{len(seeds)} seeds of trees, {failed} failed")
-    return 1 if failed else 0
+    return run_seeds(run_group_trees, MODULE, __doc__, arguments)
 
 
 if __name__ == "__main__":

@@ -17,20 +17,15 @@ rack, of which there are two, and one of them is too small. Besides what holds t
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
 from itertools import groupby
 from random import Random
 from typing import Any
 
 import msgspec
 
-from mooring.config.load import load_config_data
-from mooring.framework.features import FeatureGates
-from mooring.registry import default_registry
 from tests.soak.gangs import (
     GANGS,
     MEMBERS,
@@ -43,9 +38,12 @@ from tests.soak.gangs import (
 )
 from tests.soak.object_store import PODS, Json
 from tests.soak.replica import ReplicaTap
-from tests.soak.scenarios import NAMESPACE, SCHEDULER
-from tests.soak.scheduler_sets import Settings
+from tests.soak.scenarios import NAMESPACE
+from tests.soak.scheduler_sets import Settings, settings_with_gates
+from tests.soak.seed_runs import run_seeds
 from tests.support.virtual_loop import run_virtually
+
+MODULE = "tests.soak.pod_groups"
 
 #: Virtual seconds after the faults in which informers catch up.
 SETTLING_SECONDS = 120.0
@@ -56,24 +54,6 @@ WORKLOAD_GROUPS = "/apis/scheduling.k8s.io/v1beta1/podgroups"
 #: The label of the racks, and the node of the small one.
 RACK = "example.com/rack"
 SMALL_NODE = "node-3"
-
-
-@cache
-def group_settings(*, racks: bool) -> Settings:
-    """Return the settings of a scheduler with pod groups, that may be bound to racks."""
-    gates = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": racks}
-    registry, features = default_registry(), FeatureGates(gates)
-    config = load_config_data(
-        {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "leaderElection": {"leaderElect": False},
-            "profiles": [{"schedulerName": SCHEDULER}],
-        },
-        registry=registry,
-        feature_gates=features,
-    )
-    return Settings(registry, features, config)
 
 
 class PodGroupRun(GangRun):
@@ -87,8 +67,9 @@ class PodGroupRun(GangRun):
         return self._seed % 2 == 1
 
     def settings(self) -> Settings:
-        """Return the settings of a scheduler with pod groups."""
-        return group_settings(racks=self.has_racks)
+        """Return the settings of a scheduler with pod groups, which may be bound to racks."""
+        gates = ["GenericWorkload", "TopologyAwareWorkloadScheduling"]
+        return settings_with_gates(*gates[: 1 + self.has_racks])
 
     def make_nodes(self) -> list[Json]:
         """Return the nodes; with racks, also one of a rack that is too small."""
@@ -152,7 +133,7 @@ class PodGroupRun(GangRun):
         runs = [(gang, len(list(binds))) for gang, binds in groupby(self._binds)]
         if len(runs) > len(GANGS):
             self._ledger.violations.append(f"a partial gang was bound: {runs}")
-        return msgspec.structs.replace(super().report(), module="tests.soak.pod_groups")
+        return msgspec.structs.replace(super().report(), module=MODULE)
 
 
 def _is(pod: Json, gang: str) -> bool:
@@ -170,19 +151,7 @@ def run_pod_groups(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run seeds and print those that fail; return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m tests.soak.pod_groups", description=__doc__)
-    parser.add_argument("--seed", type=int, help="run this one, and say how it went")
-    parser.add_argument("--seeds", type=int, default=100, help="how many to run")
-    given = parser.parse_args(arguments)
-    seeds = range(given.seeds) if given.seed is None else range(given.seed, given.seed + 1)
-    failed = 0
-    for seed in seeds:
-        report = run_pod_groups(seed)
-        failed += bool(report.violations)
-        if report.violations or given.seed is not None:
-            print(report)
-    print(f"{len(seeds)} seeds, {failed} failed")
-    return 1 if failed else 0
+    return run_seeds(run_pod_groups, MODULE, __doc__, arguments)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random as random_module
 from enum import Enum, auto
 from functools import cache
+from typing import Any
 
 import msgspec
 
@@ -62,14 +63,27 @@ def draw_cast(random: random_module.Random) -> Cast:
 @cache
 def settings_of(names: tuple[str, ...], elects: bool) -> Settings:
     """Return the settings of a scheduler with these profiles."""
-    registry, features = default_registry(_PLUGINS), FeatureGates()
     more = {"multiPoint": {"enabled": [{"name": plugin.name} for plugin in _PLUGINS]}}
+    profiles = [{"schedulerName": name, "plugins": more} for name in names]
+    return _settings(default_registry(_PLUGINS), FeatureGates(), profiles, elects=elects)
+
+
+@cache
+def settings_with_gates(*gates: str) -> Settings:
+    """Return the settings of a scheduler with the default profile and these gates on."""
+    features = FeatureGates(dict.fromkeys(gates, True))
+    return _settings(default_registry(), features, [{"schedulerName": SCHEDULER}], elects=False)
+
+
+def _settings(
+    registry: Registry, features: FeatureGates, profiles: list[dict[str, Any]], *, elects: bool
+) -> Settings:
     config = load_config_data(
         {
             "apiVersion": "kubescheduler.config.k8s.io/v1",
             "kind": "KubeSchedulerConfiguration",
             "leaderElection": {"leaderElect": elects},
-            "profiles": [{"schedulerName": name, "plugins": more} for name in names],
+            "profiles": profiles,
         },
         registry=registry,
         feature_gates=features,

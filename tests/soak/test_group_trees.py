@@ -1,4 +1,4 @@
-"""Trees of composite groups are bound by their quorums, whatever fails; planted bugs are found."""
+"""Trees of composite groups keep their quorums despite faults; planted bugs are found."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from tests.soak.group_trees import run_group_trees
 SEEDS = 100
 
 
-def test_trees_keep_their_quorums_although_everything_fails() -> None:
+def test_trees_keep_their_quorums_despite_faults() -> None:
     reports = [run_group_trees(seed) for seed in range(SEEDS)]
     assert [str(report) for report in reports if report.violations] == []
-    # The runs are not trivial: kills hit binds, objects go, and some pods have no room at first.
+    # The runs are not trivial: schedulers are killed while they bind, objects are deleted, and some
+    # pods do not fit at first.
     assert sum(report.binds for report in reports) > 5 * SEEDS
     assert sum(report.kills_in_binding for report in reports) > 0
     assert all(sum(kind) > 0 for kind in zip(*(one.deletions for one in reports), strict=True))
     assert sum(report.pending for report in reports) > 0
 
 
-def test_without_faults_too() -> None:
+def test_trees_keep_their_quorums_without_faults() -> None:
     reports = [run_group_trees(seed, faults=False) for seed in range(30)]
     assert [str(report) for report in reports if report.violations] == []
 
 
 def do_nothing(*given: Any) -> None:
-    """Agree to a placement, undo nothing, or wake nobody up."""
+    """Replace a method that refuses, undoes or requeues something."""
 
 
 def always(*given: Any) -> bool:
-    """Count everything as a quorum."""
+    """Report a quorum in every case."""
     return True
 
 
@@ -52,7 +53,7 @@ def forget(queue: PodGroupQueue, group: AnyPodGroup) -> None:
         queue.delete(member.pod)
 
 
-#: What the attempt of a group has learned about its placements is forgotten.
+#: Replaces the attribute in which an attempt records the plugins that refused a pod.
 FORGOTTEN = property(lambda info: frozenset(), do_nothing)
 
 
@@ -85,12 +86,12 @@ FORGOTTEN = property(lambda info: frozenset(), do_nothing)
         pytest.param(
             ((SchedulingQueue, "add_group", do_nothing),),
             "its pods wait for it",
-            id="a tree is not woken up when a missing group arrives",
+            id="a tree is not requeued when a missing group is created",
         ),
         pytest.param(
             ((QueuedPodGroupInfo, "refusers", FORGOTTEN),),
             "not bound although there is room",
-            id="a tree is not woken up when there is room",
+            id="a tree is not requeued when resources become free",
         ),
         pytest.param(
             ((PodGroupQueue, "group_deleted", forget),),
