@@ -58,7 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # These take minutes each, and would be what a run waits for at its end.
+    # These take minutes each; if they started last, the run would wait for them at its end.
     items.sort(key=lambda item: item.path.name != "test_kubectl_steps.py")
 
 

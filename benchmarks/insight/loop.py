@@ -5,8 +5,8 @@ while it works, and so is the loop, so that both come from the same run. The tim
 thread's CPU, because other programs interrupt a short call as well as a long one.
 
 Reading that clock takes about as long as a short call. So a third observer, which does nothing, is
-timed in the same run, by a stopwatch within a stopwatch: this gives what a stopwatch measures of an
-empty call, and what it adds to the loop. Both are subtracted, for each call that was timed.
+timed in the same run by two nested stopwatches. They show the time that a stopwatch measures for an
+empty call, and the time that it adds to the loop. Both are subtracted for each timed call.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def timed_tap(tap: SchedulingTap, watch: Stopwatch) -> SchedulingTap:
 
 
 class EmptyTap(SilentTap):
-    """A tap that is told what becomes of attempts, and does nothing."""
+    """A tap that is called for each attempt, and does nothing."""
 
     def deciding(self, *told: Any) -> None:
         """Do nothing."""
@@ -101,7 +101,7 @@ class LoopRun(msgspec.Struct):
     loop: Stopwatch
     ring: Stopwatch
     journal: Stopwatch
-    #: The calls of an empty tap, and their stopwatch as another one sees it.
+    #: The stopwatch of an empty tap, and the stopwatch around that one.
     empty: Stopwatch
     outer: Stopwatch
 

@@ -256,7 +256,7 @@ CLAIMED = {
 USES_CLAIMS = RequestOptions(use_claim_status=True)
 
 
-def test_what_claims_take_of_the_node_is_requested():
+def test_node_resources_that_claims_consume_are_requested():
     made = pod([container("c", cpu="1"), container("d")], status=CLAIMED)
     assert pod_requests(made) == {"cpu": 1000}
     assert pod_requests(made, USES_CLAIMS) == {
@@ -277,7 +277,7 @@ def test_in_1_36_claims_have_one_amount():
     assert pod_requests(made, options) == {"cpu": 65_000}
 
 
-def test_a_resized_pod_keeps_what_its_claims_take():
+def test_a_resized_pod_keeps_what_its_claims_consume():
     status = {
         **CLAIMED,
         "containerStatuses": [resized(actuated={"cpu": "1"}, allocated={"cpu": "2"})],
@@ -296,7 +296,7 @@ def test_claims_raise_limits_that_are_set_and_those_of_huge_pages():
     }
 
 
-def test_a_container_may_use_what_its_claims_take():
+def test_a_container_may_use_what_its_claims_consume():
     made = pod([container("c"), container("x")], status=CLAIMED)
     assert claim_amounts_of_container(made, "c") == {
         "cpu": 1_501_000_000,

@@ -231,7 +231,7 @@ async def test_a_pod_group_is_protected() -> None:
 GATE = "DRANodeAllocatableResources"
 LABELLED = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "l", "operator": "Exists"}]}]}
 NO_FEATURE = f'node "no" does not support {GATE} feature'
-#: Where the device of a slice is, and why that is refused.
+#: The place of a device in a slice, and why the slice is refused.
 PLACES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a node that declares the feature": ({"nodeName": "yes"}, {}, ""),
     "a node that does not": ({"nodeName": "no"}, {}, NO_FEATURE),
@@ -243,7 +243,7 @@ PLACES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("place", "device", "why"), PLACES.values(), ids=PLACES)
-async def test_devices_take_resources_of_nodes_that_declare_the_feature(
+async def test_devices_may_consume_resources_only_of_nodes_that_declare_the_feature(
     place: dict[str, Any], device: dict[str, Any], why: str
 ) -> None:
     server = ApiServer(features=frozenset({GATE}))
@@ -267,7 +267,7 @@ async def test_devices_take_resources_of_nodes_that_declare_the_feature(
     answer = await server.ask("POST", "/apis/resource.k8s.io/v1/resourceslices", given)
     expected = f'resourceslices.resource.k8s.io "s" is forbidden: {why}' if why else None
     assert answer.get("message") == expected
-    # Devices that take nothing may be anywhere.
+    # Devices that consume nothing may be on any node.
     del given["spec"]["devices"][0]["nodeAllocatableResources"]
     given["metadata"]["name"] = "t"
     answer = await server.ask("POST", "/apis/resource.k8s.io/v1/resourceslices", given)

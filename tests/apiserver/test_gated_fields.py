@@ -171,7 +171,7 @@ def _slice(*devices: dict[str, Any]) -> dict[str, Any]:
     return {**kind, "metadata": {"name": "s"}, "spec": spec}
 
 
-async def test_what_devices_take_of_their_node() -> None:
+async def test_node_resources_that_devices_consume() -> None:
     given = _slice({"nodeAllocatableResources": TAKES})
     server = ApiServer()
     made = await server.ask("POST", SLICES, given)
@@ -181,14 +181,14 @@ async def test_what_devices_take_of_their_node() -> None:
     server.store.put("/nodes", "n", node)
     made = await server.ask("POST", SLICES, given)
     assert made["spec"]["devices"][0]["nodeAllocatableResources"] == TAKES
-    # A slice that has them keeps them, and may get more.
+    # A slice that has such fields keeps them, and may get more of them.
     server.cluster.features = frozenset()
     made["spec"]["devices"] += [{"name": "d1", "nodeAllocatableResources": TAKES}]
     changed = await server.ask("PUT", f"{SLICES}/s", made)
     assert changed["spec"]["devices"] == made["spec"]["devices"]
 
 
-async def test_what_claims_take_in_the_status_of_a_pod() -> None:
+async def test_node_resources_of_claims_in_the_status_of_a_pod() -> None:
     claims = [{"name": "g", "resourceClaimName": "c"}]
     told = [{"resourceClaimName": "c"}]
     patch = {"status": {"nodeAllocatableResourceClaimStatuses": told}}
@@ -250,13 +250,13 @@ def _groups_in(one: dict[str, Any]) -> Any:
     return one["spec"]["devices"][0]["consumesCounters"][0].get("compatibilityGroups")
 
 
-async def test_the_compatibility_groups_of_a_counting_slice() -> None:
+async def test_the_compatibility_groups_of_a_slice_with_counters() -> None:
     path = f"{RESOURCE}/resourceslices"
     assert _groups_in(await ApiServer().ask("POST", path, _counting_slice("g"))) is None
     server = ApiServer(features=frozenset({"DRADeviceCompatibilityGroups"}))
     one = await server.ask("POST", path, _counting_slice("g"))
     assert _groups_in(one) == ["g"]
-    # With the gate off, a slice that has groups may change them, but not get them back.
+    # With the gate off, a slice with groups may change them, but cannot add them again.
     server.cluster.features = frozenset()
     for groups, kept in ((["h"], ["h"]), ([], None), (["g"], None)):
         one["spec"]["devices"] = _counting_slice(*groups)["spec"]["devices"]

@@ -103,7 +103,7 @@ class Grouping(Plugin):
     def placement_feasible(self, state: Any, group: Any, progress: Any) -> None: ...
 
 
-def test_a_point_that_no_file_can_name_does_not_keep_a_file_from_serving_the_others(
+def test_a_file_may_enable_a_plugin_that_also_has_a_point_which_no_file_can_name(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(ConfigError, match="plugin Grouping runs at PlacementFeasible, which an"):

@@ -21,7 +21,7 @@ from tests.support.pages import serving
 
 MARKUP = "<img src=x onerror=\"document.title='hit'\"><b id=planted>bold</b>"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
-#: What the page needs, and what the leader needs to explain a pod; not its decisions.
+#: The rights to use the page and to get explanations of pods, but not to read decisions.
 READER = [
     {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list", "watch"]},
     {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
@@ -46,7 +46,7 @@ async def one_attempt_each(cluster: Reader) -> None:
 
 
 async def second_attempt(cluster: Reader) -> None:
-    """Make room for the pod that fits nowhere, and wait until it is there."""
+    """Add a node for the pod that fits nowhere, and wait until the pod is on it."""
     node = {
         "metadata": {"name": "large"},
         "status": {"allocatable": {"cpu": "16", "memory": "8Gi", "pods": "10"}},
@@ -71,12 +71,14 @@ async def give_rights(cluster: Reader, rules: list[Any], folder: Path) -> None:
 
 
 async def rows_of_decisions(tab: Any) -> list[tuple[str, str, str]]:
-    """Return outcome, pod and who told it, the oldest first."""
+    """Return outcome, pod and source of the decisions, the oldest first."""
     _, *rows = await texts(tab, "#decisions")
     return [(row[1], row[2], row[4]) for row in reversed(rows)]
 
 
-async def test_decisions_of_before_the_page_and_new_ones(browser: Any, tmp_path: Path) -> None:
+async def test_decisions_from_before_the_page_was_opened_and_new_ones(
+    browser: Any, tmp_path: Path
+) -> None:
     async with running(tmp_path, nodes=0, objects=manifests(NODES)) as cluster:
         await one_attempt_each(cluster)
         async with (
@@ -91,7 +93,7 @@ async def test_decisions_of_before_the_page_and_new_ones(browser: Any, tmp_path:
                 ("unschedulable", "default/huge", "leader, attempt 1"),
             ]
             assert await rows_of_decisions(tab) == first
-            # A pod of another scheduler: its decision is seen in the API's objects.
+            # The decision about a pod of another scheduler is observed in API objects.
             other = asking("other", "1")
             other["spec"]["schedulerName"] = "another"
             await cluster.post(PODS, other)
@@ -142,7 +144,7 @@ async def test_the_attempts_of_a_pod_and_their_matrices(browser: Any, tmp_path: 
             place = tab.locator("#place")
             await place.get_by_text("unschedulable for").wait_for()
             await second_attempt(cluster)
-            # The view follows: the pod leaves the queue, and has another attempt.
+            # The view is updated: the pod has left the queue and has another attempt.
             await tab.get_by_text("The pod is on").wait_for()
             assert await place.count() == 0
             path = "/explain/v1/namespaces/default/pods/huge?attempt="
@@ -251,7 +253,7 @@ async def test_a_cluster_without_a_leader(
             assert await tab.locator("#attempts").count() == 0
 
 
-async def test_a_busy_leader_is_asked_again_when_it_says(
+async def test_a_busy_leader_is_asked_again_at_the_time_it_names(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(questions, "SECONDS", 4.0)
@@ -262,7 +264,7 @@ async def test_a_busy_leader_is_asked_again_when_it_says(
             serving(tmp_path, leader=SchedulerAddress()) as page,
             visit(browser, page) as tab,
         ):
-            # Others have asked all that is answered in this time.
+            # Other clients have used up the questions of this second.
             for _ in range(questions.QUESTIONS):
                 await cluster.get("/explain/v1/namespaces/default/pods/huge?attempt=0")
             await tab.goto(f"{page.origin}/#/pod/default/huge")
@@ -299,7 +301,7 @@ async def test_texts_of_the_leader_never_become_html(browser: Any, tmp_path: Pat
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_what_the_leader_tells_can_be_read(browser: Any, scheme: str, tmp_path: Path) -> None:
+async def test_reports_of_the_leader_can_be_read(browser: Any, scheme: str, tmp_path: Path) -> None:
     async with running(tmp_path, nodes=0, objects=manifests(NODES)) as cluster:
         await one_attempt_each(cluster)
         options = {"color_scheme": scheme, "bypass_csp": True}

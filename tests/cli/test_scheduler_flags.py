@@ -1,4 +1,4 @@
-"""The flags of commands that ask the scheduler that leads."""
+"""The flags of the commands that ask the leading scheduler."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_flags_name_the_scheduler() -> None:
         (f"--certificate-sha256={SHA256}", "--certificate-sha256 needs --scheduler: give both"),
     ],
 )
-def test_flags_that_make_no_sense(flag: str, message: str) -> None:
+def test_flags_that_are_inconsistent_are_refused(flag: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
         read_scheduler_address(parsed(flag))
     assert str(raised.value) == message

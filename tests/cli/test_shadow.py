@@ -104,7 +104,7 @@ async def test_the_journal_of_a_shadow_is_replayed_and_explained(
         following = asyncio.create_task(
             asyncio.to_thread(main, [*flags, "-o", "json", "--journal", str(folder)])
         )
-        # The shadow has read the cluster when its journal begins.
+        # When the journal begins, the shadow has read the cluster.
         async with asyncio.timeout(30):
             while not list(folder.glob("segment-*")):
                 await asyncio.sleep(0.05)

@@ -33,7 +33,7 @@ async def test_it_prints_the_address_and_ends_by_a_signal(tmp_path: Path) -> Non
                     assert answer.status == 200
                 async with session.get(answer.url.with_path("/api/nodes")) as found:
                     assert (await found.json())["names"] == ["node-0", "node-1"]
-                # The scheduler of the local cluster is found, and tells its decisions.
+                # The page finds the scheduler of the local cluster, which reports its decisions.
                 async with session.get(answer.url.with_path("/api/changes")) as changes:
                     async for line in changes.content:
                         if b'"state":"live"' in line:
@@ -86,7 +86,7 @@ def test_a_journal_is_no_cluster(
     )
 
 
-def test_a_lease_that_makes_no_sense(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_malformed_lease_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ui", "--lease=x"]) == 1
     assert capsys.readouterr().err == "error: --lease must be NAMESPACE/NAME, got 'x'\n"
 

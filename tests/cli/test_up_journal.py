@@ -58,7 +58,7 @@ def test_a_journal_survives_that_its_process_is_killed(tmp_path: Path, capsys: A
     assert b"s3cret" not in b"".join(path.read_bytes() for path in folder.iterdir())
 
 
-def test_what_the_scheduler_no_longer_remembers_is_explained_from_the_journal(
+def test_attempts_that_the_scheduler_no_longer_remembers_are_explained_from_the_journal(
     tmp_path: Path,
 ) -> None:
     flags = ("--nodes=2", "--journal=journal", "--explain-memory=1")

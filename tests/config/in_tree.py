@@ -44,7 +44,7 @@ POINTS = {
 }
 
 
-#: By key; PlacementFeasible has none in a file.
+#: By key in a file. PlacementFeasible has none and gets one here.
 _POINTS = {**POINT_BY_KEY, "placementFeasible": Point.PLACEMENT_FEASIBLE}
 
 

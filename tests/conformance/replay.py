@@ -211,7 +211,7 @@ class Replay:
 
 
 def bare(pod: Pod) -> Pod:
-    """Return a pod whose status says nothing of what its claims take of a node."""
+    """Return a pod without the claim statuses that list consumed node resources."""
     return replace(pod, status=replace(pod.status, node_allocatable_resource_claim_statuses=()))
 
 

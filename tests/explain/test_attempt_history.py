@@ -285,6 +285,6 @@ async def test_under_a_high_rate_answers_are_kept_for_some_of_the_scheduled_pods
     await world.try_pod("huge", cpu=1000)
     failed = world.history.find("default", "huge")
     assert failed is not None and failed.details is not None
-    # 50,000 nodes a second: five and a half attempts in this time.
+    # Answers are kept for 50,000 nodes a second: for five and a half attempts in this time.
     world.clock.advance(0.055)
     assert await kept([f"later-{number}" for number in range(10)]) == 5

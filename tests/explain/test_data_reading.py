@@ -114,7 +114,7 @@ def test_what_comes_from_a_journal_stays_marked() -> None:
     read = read_live_explanation(data)
     assert (read.from_journal, read.journal_problem) == (True, "another node")
     assert read.lines() == explained.lines()
-    # A scheduler of an earlier version does not say it.
+    # A scheduler of an earlier version does not write these fields.
     for field in ("fromJournal", "journalProblem"):
         del data[field]
     assert not read_live_explanation(data).from_journal

@@ -1,4 +1,4 @@
-"""Questions to a running scheduler that its journal answers, because its records are gone."""
+"""A running scheduler answers questions from its journal after it has dropped its records."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def record(attempt: int) -> AttemptRecord:
 
 
 class JournaledWorld(RecordedWorld):
-    """A world with a journal that holds the attempts that a test says."""
+    """A world with a journal that holds the attempts that a test adds."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -70,7 +70,7 @@ class JournaledWorld(RecordedWorld):
         return found
 
     async def explain(self, attempt: int | None = None) -> Any:
-        """Explain the pod "p"; the replay has the time of other threads, too."""
+        """Explain the pod "p"; let other threads run for the replay."""
         asked = asyncio.ensure_future(self.explainer.explain_pod("default", "p", attempt))
         while not asked.done():
             await asyncio.sleep(0)
@@ -146,7 +146,7 @@ async def test_a_pod_that_was_never_tried_is_not_looked_for() -> None:
     assert not world.asked
 
 
-async def test_an_attempt_that_cannot_be_repeated_is_asked_now_and_says_why() -> None:
+async def test_plugins_are_asked_now_if_an_attempt_cannot_be_replayed() -> None:
     world = JournaledWorld(limit=1)
     world.add_nodes(1)
     await world.try_pod("p")

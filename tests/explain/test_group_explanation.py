@@ -129,7 +129,7 @@ def _pod(pod: Pod, node: str, message: str = "") -> dict[str, str]:
     return {"name": pod.name, "node": node, "message": message}
 
 
-def test_an_attempt_after_the_pod_was_placed_does_not_concern_it() -> None:
+def test_attempts_after_a_pod_was_placed_are_not_shown_for_it() -> None:
     only = TriedPlacement("", 1, placed("n"), None, is_chosen=True)
     later = ExaminedGroup(TriedGroup(GROUP, TOO_FEW, (), size=1), 2, PODS[1:], TOO_FEW)
     lines = group_text(PODS[0], [examined(only), later])
@@ -154,7 +154,7 @@ def leaf(name: str, *placements: TriedPlacement, status: Status | None = None) -
 def of_leaf(
     name: str, rack: str, *nodes: str, status: Status | None = None, chosen: bool = False
 ) -> TriedPlacement:
-    """Return a placement of a pod group whose pods found these nodes, or none."""
+    """Return a placement of a pod group whose pods found these nodes; "" is no node."""
     pods = [
         TriedPod(pod, node) if node else TriedPod(pod, message=FULL)
         for pod, node in zip(MEMBERS[name], nodes, strict=False)
@@ -220,7 +220,7 @@ def test_a_tree_that_does_not_fit_shows_which_group_failed_and_why() -> None:
     ]
 
 
-def test_a_group_that_its_tree_can_do_without_says_so() -> None:
+def test_a_failed_group_that_its_tree_does_not_need_is_unschedulable() -> None:
     pod = MEMBERS["right"][0]
     lines = group_text(pod, [tree(LEFT, FAILED)])
     assert lines[0].endswith("attempt 1: unschedulable, the rest of job was scheduled")
@@ -230,7 +230,7 @@ def test_a_group_that_its_tree_can_do_without_says_so() -> None:
     assert (data["scheduled"], data["message"]) == (False, NO_RACK.message)
 
 
-def test_a_group_after_one_that_is_needed_is_not_tried() -> None:
+def test_a_group_after_a_required_one_that_failed_is_not_tried() -> None:
     untried = TriedGroup(LEAVES["right"], None, is_tried=False)
     failed = of_leaf("left", "", "a1", "", status=TOO_FEW)
     lines = group_text(MEMBERS["right"][0], [tree(leaf("left", failed, status=TOO_FEW), untried)])

@@ -1,4 +1,4 @@
-"""What was tried for a group, counted and as text."""
+"""The record of what was tried for a group: its counts and its text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TOO_FEW = Status.unschedulable("too few")
 
 
 def leaf(name: str, *nodes: str, status: Status | None = None, rack: str = "") -> TriedGroup:
-    """Return a pod group with one pod for each node; "" is none."""
+    """Return a pod group with one pod for each node name; "" is a pod without a node."""
     pods = [TriedPod(make_pod(f"{name}-{i}"), node) for i, node in enumerate(nodes)]
     only = TriedPlacement(rack, 2, pods, status, is_chosen=status is None)
     return TriedGroup(make_pod_group(name), status, [only], size=len(pods))
@@ -34,7 +34,7 @@ def test_a_part_that_was_not_tried_does_not_fit() -> None:
     assert TriedPlacement("", 1, (), None, parts=[untried, leaf("h", "n")]).placed == 1
 
 
-def test_the_text_is_that_of_the_tree() -> None:
+def test_the_text_shows_the_whole_tree() -> None:
     inner = composite("inner", leaf("b", "", status=TOO_FEW), status=TOO_FEW)
     untried = TriedGroup(make_pod_group("c"), None, is_tried=False)
     assert str(composite("job", leaf("a", "n1", "n2", rack="r1"), inner, untried)) == (

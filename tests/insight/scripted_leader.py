@@ -1,4 +1,4 @@
-"""A server that answers as the API server of a local cluster does, word by word as a test says."""
+"""A scripted leader behind the API server of a local cluster; tests define its responses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LOCAL = ours(404, "NotFound", "there is no path /explain/v1")
 
 
 class SteppedClock(VirtualClock):
-    """A clock whose sleepers wait until it is moved."""
+    """A clock at which sleeping tasks wait until a test moves it."""
 
     def __init__(self, start: float) -> None:
         super().__init__(start)
@@ -50,7 +50,7 @@ class SteppedClock(VirtualClock):
         await future
 
     async def move(self, seconds: float) -> None:
-        """Move the clock, and let tasks go on."""
+        """Move the clock, and let tasks run."""
         self.advance(seconds)
         due = [one for one in self._sleepers if one[0] <= self.now()]
         self._sleepers = [one for one in self._sleepers if one[0] > self.now()]
@@ -95,7 +95,7 @@ class ScriptedLeader:
         self._streams: list[asyncio.Queue[Any]] = []
 
     async def send(self, request: Request) -> Response:
-        """Return the answer with the longest beginning that fits."""
+        """Return the answer whose key is the longest prefix of the target."""
         self.asked.append(request.target)
         fitting = [key for key in self.answers if request.target.startswith(key)]
         found = self.answers[max(fitting, key=len)]
@@ -107,7 +107,7 @@ class ScriptedLeader:
     async def stream(
         self, request: Request, *, idle_timeout: float | None = None
     ) -> AsyncIterator[_Stream]:
-        """Yield a stream that says what a test sends."""
+        """Yield a stream of the events that a test sends."""
         self.asked.append(request.target)
         if isinstance(self.refusal, Exception):
             raise self.refusal

@@ -1,4 +1,4 @@
-"""The way to the Mooring that leads, kept open."""
+"""The page's connection to the leading Mooring."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def test_a_broken_stream_is_resumed_after_the_last_decision() -> None:
         assert told(decisions) == [("web", 1), ("web", 2)]
 
 
-async def test_a_stream_that_the_leader_ends_is_continued_on_the_same_way() -> None:
+async def test_a_stream_that_the_leader_ends_is_continued_on_the_same_connection() -> None:
     leader = ScriptedLeader()
     async with linked(leader) as page:
         await leader.say("decision", record(4))
@@ -113,7 +113,7 @@ async def test_numbers_of_another_run_begin_again() -> None:
         assert told(decisions) == [("web", 2), ("web", 1)]
 
 
-async def test_a_gap_is_said() -> None:
+async def test_a_gap_is_shown() -> None:
     leader = ScriptedLeader()
     async with linked(leader) as page:
         await leader.say("gap", {"since": 4, "latest": 900})
@@ -139,7 +139,7 @@ async def test_the_pauses_grow_and_are_short_again_after_a_connection() -> None:
         assert "Asked again in 1 s." in page.link.state.text
 
 
-async def test_a_leader_with_too_many_readers_says_when_to_come_again() -> None:
+async def test_a_leader_with_too_many_readers_names_the_time_to_retry() -> None:
     leader = ScriptedLeader()
     full = "32 readers follow the decisions already"
     leader.refusal = ours(429, "TooManyRequests", full, Retry_After="10")
@@ -173,7 +173,7 @@ async def test_a_leader_with_too_many_readers_says_when_to_come_again() -> None:
         ),
     ],
 )
-async def test_a_leader_that_does_not_tell_its_decisions_can_still_be_asked(
+async def test_a_leader_that_does_not_report_its_decisions_can_still_be_asked(
     response: Any, state: str, text: str
 ) -> None:
     leader, decisions = ScriptedLeader(), SeenDecisions(lambda: 0.0)
@@ -237,7 +237,7 @@ async def test_schedulers_of_the_pods_are_looked_for_as_they_come() -> None:
         assert leases == ["kube-scheduler", "kube-scheduler", "gpu"]
 
 
-async def test_questions_keep_their_distance() -> None:
+async def test_questions_are_sent_at_a_limited_rate() -> None:
     leader = ScriptedLeader()
     unknown = ours(404, "NotFound", "no pod", "pods")
     leader.answers["/explain/v1/namespaces"] = unknown
@@ -252,7 +252,7 @@ async def test_questions_keep_their_distance() -> None:
         assert [await task for task in tasks] == [NotKnown("no pod")] * 3
 
 
-async def test_a_busy_leader_is_left_alone_for_as_long_as_it_says() -> None:
+async def test_a_busy_leader_is_not_asked_before_the_time_it_names() -> None:
     leader = ScriptedLeader()
     busy = ours(429, "TooManyRequests", "too many questions", Retry_After="7")
     leader.answers["/explain/v1/namespaces"] = busy
@@ -273,7 +273,7 @@ async def test_a_busy_leader_is_left_alone_for_as_long_as_it_says() -> None:
         assert isinstance(await page.link.explain("shop", "web", None), dict)
 
 
-async def test_places_in_the_queue_are_asked_for_at_a_bounded_rate() -> None:
+async def test_places_in_the_queue_are_asked_for_at_a_limited_rate() -> None:
     leader = ScriptedLeader()
     place = {"namespace": "shop", "name": "web", "uid": "u", "place": "active", "position": 1}
     leader.answers["/explain/v1/queue"] = answer(200, {**EMPTY_QUEUE, "items": [place]})
@@ -360,7 +360,7 @@ def held(holder: str, sha256: str) -> Any:
 
 
 def cluster(*first: Any) -> ScriptedLeader:
-    """Return an API server that is no Mooring."""
+    """Return an API server that is not Mooring's local one."""
     api = ScriptedLeader()
     api.answers = {"/explain/v1": NO_PATH, LEASES: first[0]}
     api.answers["/api/v1/namespaces/kube-system/pods/"] = answer(200, pod("sched-0"))
@@ -368,13 +368,13 @@ def cluster(*first: Any) -> ScriptedLeader:
 
 
 async def until(page: Any, holds: Any) -> None:
-    """Wait until the link is as wanted."""
+    """Wait until a condition holds for the link."""
     async with asyncio.timeout(20):
         while not holds(page.link.state):
             await asyncio.sleep(0.01)
 
 
-async def test_a_lease_that_changes_hands_leads_to_the_next_leader(
+async def test_the_new_holder_of_the_lease_is_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kubectl, got, decisions = FakeKubectl(tmp_path / "bin", monkeypatch), [], SeenDecisions(int)
@@ -390,7 +390,7 @@ async def test_a_lease_that_changes_hands_leads_to_the_next_leader(
             assert page.link.state.who == (
                 "the leader sched-0_a (Lease kube-system/kube-scheduler)"
             )
-            # The API server is away for a moment: that says nothing about the leader.
+            # The API server does not answer for a moment; the leader is still followed.
             api.answers[LEASES] = GONE
             await page.clock.move(LEASE_SECONDS)
             assert page.link.state.state == LIVE
@@ -401,7 +401,7 @@ async def test_a_lease_that_changes_hands_leads_to_the_next_leader(
             async with asyncio.timeout(20):
                 while len(told(decisions)) < 2:
                     await asyncio.sleep(0.01)
-    # The numbers of the first mean nothing to the second.
+    # The sequence numbers of the first leader are not used for the second.
     assert got == [f"{STREAM}0 Bearer secret"] * 2
     assert told(decisions) == [("other", 1), ("web", 1)]
 

@@ -1,4 +1,4 @@
-"""The Mooring that leads, found by its Lease."""
+"""The leading Mooring is found by its Lease."""
 
 from __future__ import annotations
 

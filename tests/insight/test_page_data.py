@@ -147,7 +147,7 @@ async def test_a_mark_of_another_process_means_nothing(mark: str, tmp_path: Path
 
 
 async def live(data: PageData) -> None:
-    """Wait until the leader tells its decisions."""
+    """Wait until the leader reports its decisions."""
     await until(data, lambda one: one["leader"].state == "live")
 
 
@@ -161,7 +161,7 @@ async def test_a_decision_that_is_withdrawn_replaces_all(tmp_path: Path) -> None
         changes = data.changes(cursor)
         assert changes is not None
         assert [one.outcome for one in changes["decisions"]] == ["scheduled"]
-        # The binding failed: the same attempt is told again.
+        # The binding failed, so the leader reports the attempt again.
         told.outcome = "error"
         data.decisions.add_record(told)
         changes = data.changes(cursor)
@@ -171,7 +171,7 @@ async def test_a_decision_that_is_withdrawn_replaces_all(tmp_path: Path) -> None
         assert data.changes(cursor) is None
 
 
-async def test_the_leader_tells_what_was_before(tmp_path: Path) -> None:
+async def test_the_leader_reports_earlier_decisions(tmp_path: Path) -> None:
     async with running(tmp_path, nodes=2) as cluster:
         await two_pods(cluster)
         await cluster.until(f"{PODS}/huge", lambda found: found["status"].get("conditions"))

@@ -1,4 +1,4 @@
-"""What the page shows of the leader."""
+"""The leader's answers for the page."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def pod(**more: Any) -> dict[str, Any]:
     return {**explained(["Mine"]), "version": 2, "queue": PLACE, "victims": ["another pod"], **more}
 
 
-async def test_an_attempt_is_shown_as_the_leader_tells_it() -> None:
+async def test_an_attempt_is_shown_as_the_leader_reports_it() -> None:
     server = ScriptedLeader()
     server.answers[f"{PODS}web?attempt=2"] = answer(200, pod())
     async with linked(server) as page:
         found = await leader_of(page).explain("shop", "web", 2)
-    # What the leader hides stays hidden.
+    # The page does not restore what the leader hides.
     assert found == {
         **pod(),
         "answeredBy": WHO,
@@ -78,14 +78,14 @@ async def test_a_pod_that_does_not_wait_has_no_place() -> None:
         ),
     ],
 )
-async def test_why_the_leader_says_nothing(response: Any, reason: str) -> None:
+async def test_why_the_leader_gives_no_answer(response: Any, reason: str) -> None:
     server = ScriptedLeader()
     server.answers[PODS] = response
     async with linked(server) as page:
         leader = leader_of(page)
         assert await leader.explain("shop", "web", None) == reason
         await page.clock.move(leader_link.QUESTION_SECONDS)
-        # An attempt that was chosen cannot be replaced by another answer.
+        # No other answer replaces that about an attempt which the user chose.
         with pytest.raises((ObjectError, UnansweredError)) as raised:
             await leader.explain("shop", "web", 3)
         assert str(raised.value) == reason
@@ -135,7 +135,7 @@ async def test_a_slow_leader_does_not_hold_up_the_list(monkeypatch: pytest.Monke
     async with linked(server) as page:
         leader = leader_of(page)
         await leader.explain("shop", "web", None)
-        # The next question must keep its distance, and the clock stands still.
+        # The next question must wait, because the clock stands still.
         begun = time.monotonic()
         places, problem = await leader.places()
         assert (places, problem) == ({}, "the leader did not say within 3 s where pods wait")

@@ -162,7 +162,7 @@ async def test_the_leader_answers_if_there_is_one(tmp_path: Path) -> None:
             )
 
 
-async def test_a_busy_leader_is_said_with_the_time_to_wait(
+async def test_the_response_for_a_busy_leader_has_the_time_to_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refuse(*_: object) -> None:

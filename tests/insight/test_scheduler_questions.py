@@ -202,7 +202,7 @@ async def test_the_places_in_the_queue() -> None:
         pytest.param(answer(200, b"[]"), "S: the queue cannot be read: ", id="not a queue"),
     ],
 )
-async def test_a_queue_that_is_not_told(response: Any, line: str) -> None:
+async def test_a_queue_that_the_leader_does_not_report(response: Any, line: str) -> None:
     with pytest.raises(UnansweredError, match=line):
         await ask_about_queue(Answerer(Client(FakeTransport(response)), "S"))
 
@@ -221,7 +221,7 @@ async def test_decisions_are_followed_from_a_sequence_number_on() -> None:
         "/explain/v1/decisions?since=7",
         "text/event-stream",
     )
-    # A comment comes every 15 s: what is silent for longer is broken.
+    # A stream sends a comment every 15 s, so one that is silent for longer is broken.
     assert IDLE_SECONDS == 45.0
 
 

@@ -71,7 +71,7 @@ def test_only_the_newest_are_kept() -> None:
 
 
 class Watched:
-    """Pods that change, a leader that tells its attempts, and a clock."""
+    """Pods that change, a leader that reports its attempts, and a clock."""
 
     def __init__(self, most: int = 100) -> None:
         self.now = 100.0
@@ -94,11 +94,11 @@ class Watched:
             self.pods(make_pod(name, metadata=uid))
         self.pods(make_pod(name, metadata=uid, status=condition("Unschedulable", message)))
 
-    def tell(self, attempt: int = 1, outcome: str = "scheduled", **more: Any) -> None:
+    def report(self, attempt: int = 1, outcome: str = "scheduled", **more: Any) -> None:
         self.decisions.add_record(record(attempt, outcome, **{"time": self.now, **more}))
 
     def shown(self) -> list[tuple[str, int]]:
-        """Return outcome and attempt of what is shown."""
+        """Return outcome and attempt of the decisions that are shown."""
         self.decisions.settle()
         return [(one.outcome, one.attempt) for one in self.decisions.after(0, 100)]
 
@@ -115,7 +115,7 @@ def record(attempt: int, outcome: str, name: str = "p", **more: Any) -> AttemptR
     )
 
 
-def test_the_leader_tells_an_attempt() -> None:
+def test_the_leader_reports_an_attempt() -> None:
     watched = Watched()
     watched.decisions.add_record(record(2, "scheduled", time=5.0, node="n1"))
     watched.decisions.add_record(
@@ -132,45 +132,45 @@ def test_the_leader_tells_an_attempt() -> None:
     ]
 
 
-def test_a_sighting_after_the_record_is_left_out() -> None:
+def test_an_observation_after_the_record_is_left_out() -> None:
     watched = Watched()
-    watched.tell(1, "unschedulable", message="0/1")
+    watched.report(1, "unschedulable", message="0/1")
     watched.refuse("0/1")
-    watched.tell(2)
+    watched.report(2)
     watched.bind()
     assert watched.shown() == [("unschedulable", 1), ("scheduled", 2)]
     assert watched.decisions.revision == 0
 
 
-def test_a_sighting_before_the_record_is_withdrawn() -> None:
+def test_an_observation_before_the_record_is_withdrawn() -> None:
     watched = Watched()
     watched.refuse("0/1")
     watched.bind()
     assert watched.shown() == [("unschedulable", 0), ("bound", 0)]
-    watched.tell(1, "unschedulable", message="0/1")
+    watched.report(1, "unschedulable", message="0/1")
     assert watched.decisions.revision == 1
-    watched.tell(2)
+    watched.report(2)
     assert watched.decisions.revision == 2
     assert watched.shown() == [("unschedulable", 1), ("scheduled", 2)]
 
 
-def test_a_sighting_waits_for_the_record_of_a_leader_that_tells() -> None:
+def test_an_observation_is_held_while_the_leader_reports() -> None:
     watched = Watched()
     watched.decisions.leader_reports = True
-    watched.tell(1, name="other")
+    watched.report(1, name="other")
     watched.bind()
     assert watched.shown() == [("scheduled", 1)]
-    watched.tell(1)
+    watched.report(1)
     watched.now += HOLD_SECONDS + 1
     assert watched.shown() == [("scheduled", 1), ("scheduled", 1)]
     assert watched.decisions.revision == 0
 
 
 @pytest.mark.parametrize("ends", ["no record comes", "the leader is lost"])
-def test_a_sighting_that_waited_in_vain_is_shown(ends: str) -> None:
+def test_an_observation_is_shown_if_no_record_follows(ends: str) -> None:
     watched = Watched()
     watched.decisions.leader_reports = True
-    watched.tell(1, name="other")
+    watched.report(1, name="other")
     watched.bind()
     assert watched.shown() == [("scheduled", 1)]
     if ends == "the leader is lost":
@@ -183,7 +183,7 @@ def test_a_sighting_that_waited_in_vain_is_shown(ends: str) -> None:
 def test_pods_of_other_schedulers_and_gated_pods_do_not_wait() -> None:
     watched = Watched()
     watched.decisions.leader_reports = True
-    watched.tell(1, name="other")
+    watched.report(1, name="other")
     watched.bind(scheduler_name="another")
     watched.pods(make_pod("g", metadata={"uid": "g"}))
     gated = condition("SchedulingGated", "waits")
@@ -191,10 +191,10 @@ def test_pods_of_other_schedulers_and_gated_pods_do_not_wait() -> None:
     assert watched.shown() == [("scheduled", 1), ("bound", 0), ("gated", 0)]
 
 
-def test_what_was_seen_during_a_break_is_told_again_without_gap_or_double() -> None:
+def test_decisions_during_a_broken_connection_are_shown_once() -> None:
     watched = Watched()
     watched.decisions.leader_reports = True
-    watched.tell(1, "unschedulable", message="first")
+    watched.report(1, "unschedulable", message="first")
     watched.decisions.leader_reports = False
     watched.now += 10
     second = watched.now
@@ -204,28 +204,28 @@ def test_what_was_seen_during_a_break_is_told_again_without_gap_or_double() -> N
     assert watched.shown() == [("unschedulable", 1), ("unschedulable", 0), ("unschedulable", 0)]
     watched.decisions.leader_reports = True
     # The clock of the leader is ahead by a second.
-    watched.tell(2, "unschedulable", message="second", time=second + 1)
-    watched.tell(3, "unschedulable", message="first", time=second + 11)
+    watched.report(2, "unschedulable", message="second", time=second + 1)
+    watched.report(3, "unschedulable", message="first", time=second + 11)
     assert watched.shown() == [("unschedulable", 1), ("unschedulable", 2), ("unschedulable", 3)]
 
 
-def test_what_a_lost_leader_decided_stays_if_the_next_one_does_not_know_it() -> None:
+def test_decisions_of_a_lost_leader_stay_if_the_next_one_does_not_know_them() -> None:
     watched = Watched()
     watched.refuse("by the old one")
     watched.now += 60
-    watched.tell(1, "unschedulable", message="by the new one")
+    watched.report(1, "unschedulable", message="by the new one")
     assert watched.shown() == [("unschedulable", 0), ("unschedulable", 1)]
 
 
-def test_an_attempt_that_is_told_twice_is_shown_once() -> None:
+def test_an_attempt_that_is_reported_twice_is_shown_once() -> None:
     watched = Watched()
-    watched.tell(1)
+    watched.report(1)
     last = watched.decisions.last
-    watched.tell(1)
+    watched.report(1)
     assert (watched.shown(), watched.decisions.last) == ([("scheduled", 1)], last)
     assert watched.decisions.revision == 0
     # Its binding failed.
-    watched.tell(1, "error", message="refused")
+    watched.report(1, "error", message="refused")
     assert watched.shown() == [("error", 1)]
     assert watched.decisions.revision == 1
 
@@ -235,9 +235,9 @@ def test_only_the_newest_of_the_leader_are_kept_and_do_not_displace_others() -> 
     watched.bind("seen")
     for attempt in range(1, 6):
         watched.now += 1
-        watched.tell(attempt, "unschedulable", message=str(attempt))
+        watched.report(attempt, "unschedulable", message=str(attempt))
     kept = [("bound", 0), ("unschedulable", 3), ("unschedulable", 4), ("unschedulable", 5)]
     assert watched.shown() == kept
-    # Attempts that are forgotten can be told again.
-    watched.tell(1, "unschedulable", message="1")
+    # Attempts that were dropped can be reported again.
+    watched.report(1, "unschedulable", message="1")
     assert watched.shown()[1:] == [*kept[2:], ("unschedulable", 1)]

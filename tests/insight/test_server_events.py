@@ -53,6 +53,6 @@ async def test_events_are_read(chunks: list[bytes], batches: list[list[ServerEve
     assert await read(*chunks) == batches
 
 
-async def test_an_event_without_end_is_refused() -> None:
+async def test_an_event_that_is_too_long_is_refused() -> None:
     with pytest.raises(MooringError, match="an event is larger than 100 bytes"):
         await read(b"data: " + b"x" * 100)

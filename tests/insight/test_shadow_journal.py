@@ -49,7 +49,7 @@ from tests.insight.test_shadow import PODS, bind, declare_unschedulable, pod, sh
 from tests.support.virtual_loop import LoopClock, run_virtually
 
 NODES = {"big": "64", "middle": "8", "small": "2"}
-#: Pods, and where the other scheduler puts them; "" is nowhere.
+#: Pods, and the nodes that the other scheduler chooses for them; "" is no node.
 PLACEMENTS = (
     ("agreed", "1", "big"),
     ("lost", "1", "small"),
@@ -155,7 +155,7 @@ def test_every_decision_and_comparison_comes_out_as_recorded(tmp_path: Path) -> 
     )
 
 
-def test_what_could_not_be_decided_stays_so(tmp_path: Path) -> None:
+def test_undecidable_comparisons_stay_undecidable(tmp_path: Path) -> None:
     folder = record(tmp_path, apart=0.1)
     assert "undecidable" in {one for found in verdicts(folder).values() for one in found}
     assert replayed(folder).reproduced
@@ -171,7 +171,7 @@ def test_a_replay_can_begin_with_any_segment(tmp_path: Path) -> None:
 
 
 class Gate(Plugin):
-    """A plugin that lets pods of one name into no queue."""
+    """A plugin that keeps pods of one name out of the queue."""
 
     def pre_enqueue(self, pod: Any) -> Status | None:
         return Status.unresolvable("not yet") if pod.metadata.name == "lost" else None
@@ -214,7 +214,7 @@ def lose_a_decision(entries: list[Entry]) -> None:
 
 
 def compare_after_the_change(entries: list[Entry]) -> None:
-    """Put a decision and its comparison behind the change that showed where the pod went."""
+    """Move a decision and its comparison after the change that showed the pod's node."""
     place = next(
         place
         for place, one in enumerate(entries)

@@ -1,4 +1,4 @@
-"""Attempts that a scheduler's records no longer hold, explained from its journal."""
+"""Attempts whose records a scheduler has dropped are explained from its journal."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def asked(site: Site, name: str, query: str = "") -> Any:
     return msgspec.json.decode(text)
 
 
-def test_rights_apply_to_what_the_journal_says(site: Site) -> None:
+def test_rights_apply_to_answers_from_the_journal(site: Site) -> None:
     assert asked(site, POD)["fromJournal"]
     web = pod_path(site.namespace, POD)
     for user, (_, sight) in {**table.USERS, **table.NAMESPACED}.items():
@@ -67,7 +67,7 @@ def test_rights_apply_to_what_the_journal_says(site: Site) -> None:
         check_sight(sight, status, text, f"{site.other}/{HOLDER}")
 
 
-def test_an_attempt_is_explained_on_the_state_of_its_moment(site: Site, cluster: Cluster) -> None:
+def test_an_attempt_is_explained_on_the_state_at_its_time(site: Site, cluster: Cluster) -> None:
     cluster.create(pod("late", cpu="50"))
     cluster.wait_for("Pod", "late", condition)
     first = asked(site, "late", "?attempt=1")

@@ -1,4 +1,4 @@
-"""`mooring ui` and the scheduler that leads, on a real API server."""
+"""`mooring ui` and the leading scheduler, on a real API server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.waiting import eventually
 
 
 class Page:
-    """A `mooring ui` process, and what its server answers."""
+    """A `mooring ui` process and the answers of its server."""
 
     def __init__(self, folder: Path, kubeconfig: Path, *flags: str) -> None:
         folder.mkdir()
@@ -39,14 +39,14 @@ class Page:
         return self._session.get(f"{self._origin}/api/{path}", params=query, timeout=20).json()
 
     def leader(self) -> Any:
-        """Return how the page stands to the leader."""
+        """Return the state of the page's connection to the leader."""
         with self._session.get(f"{self._origin}/api/changes", stream=True, timeout=20) as answer:
             for line in answer.iter_lines():
                 if line.startswith(b"data: "):
                     return json.loads(line[6:])["summary"]["leader"]
 
     def wait(self, state: str) -> Any:
-        """Wait until the page stands so to the leader."""
+        """Wait until the connection to the leader is in this state."""
 
         def look() -> Any:
             found = self.leader()
@@ -55,14 +55,14 @@ class Page:
         return eventually(look, f"the state {state}", 60)
 
     def close(self) -> None:
-        """End it."""
+        """End the process."""
         self._session.close()
         self.process.stop()
 
 
 @pytest.fixture
 def leader(cluster: Cluster, tmp_path: Path) -> Iterator[Mooring]:
-    """Yield a scheduler that has the Lease."""
+    """Yield a scheduler that holds the Lease."""
     kubeconfig = cluster.plane.scheduler_kubeconfig
     made = Mooring(
         tmp_path / "leader",
@@ -75,7 +75,7 @@ def leader(cluster: Cluster, tmp_path: Path) -> Iterator[Mooring]:
 
 
 def decisions(page: Page, name: str, holds: Callable[[Any], bool]) -> Any:
-    """Wait until the decisions about a pod are as wanted."""
+    """Wait until a condition holds for the decisions about a pod."""
 
     def look() -> Any:
         found = [one for one in page.ask("decisions") if one["name"] == name]
@@ -103,7 +103,7 @@ def test_the_page_finds_the_leader_and_shows_its_history(
         assert (found["answeredBy"], found["record"]["message"]) == (who, told["message"])
         place = page.ask("place", namespace=cluster.namespace, name="web")
         assert place["place"].startswith("unschedulable for ")
-        # Room comes, and the next attempt is told as well; nothing is told twice.
+        # A node is added, and the next attempt is reported too; nothing is reported twice.
         large = node("node-2")
         large["status"]["allocatable"] = {**large["status"]["allocatable"], "cpu": "1000"}
         cluster.create(large)
@@ -116,7 +116,7 @@ def test_the_page_finds_the_leader_and_shows_its_history(
         page.close()
 
 
-def test_the_page_works_without_a_way_to_the_leader(
+def test_the_page_works_without_a_connection_to_the_leader(
     cluster: Cluster, leader: Mooring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kubectl = FakeKubectl(tmp_path / "bin", monkeypatch)
@@ -129,7 +129,7 @@ def test_the_page_works_without_a_way_to_the_leader(
         cluster.create(pod("web"))
         (seen,) = decisions(page, "web", lambda found: found)
         assert (seen["outcome"], seen["attempt"]) == ("bound", 0)
-        # When the way is there, the leader's own record replaces what was seen.
+        # Once the leader is connected, its own record replaces the observation.
         kubectl.forward_to(leader.port)
         page.wait("live")
         (told,) = decisions(page, "web", lambda found: found and found[0]["attempt"])

@@ -319,7 +319,7 @@ async def test_a_plugin_turns_its_custom_resources_on(tmp_path: Path) -> None:
             await reader.get(GROUPS)
 
 
-async def test_devices_take_resources_of_their_node(tmp_path: Path) -> None:
+async def test_devices_consume_resources_of_their_node(tmp_path: Path) -> None:
     gate = "DRANodeAllocatableResources"
     server = ServerSettings(kubeconfig=tmp_path / "kubeconfig", features=frozenset({gate}))
     scheduler = make_plan(None, (), FeatureGates({gate: True}))

@@ -1,4 +1,4 @@
-"""What became of every pod."""
+"""The result of every pod."""
 
 from __future__ import annotations
 

@@ -219,7 +219,7 @@ def test_a_tree_of_too_many_levels_is_held() -> None:
         ),
     ],
 )
-def test_groups_that_are_above_themselves_are_held(parents: dict[str, str], found: str) -> None:
+def test_groups_whose_parents_form_a_cycle_are_held(parents: dict[str, str], found: str) -> None:
     composites = [make_composite_pod_group(name, parent=up) for name, up in parents.items()]
     stage = of_tree(*composites, make_pod_group("g", parent="p"))
     stage.groups.set_pending(member("a"))

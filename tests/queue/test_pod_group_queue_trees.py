@@ -88,7 +88,7 @@ def test_a_part_that_is_deleted_leaves_the_rest_of_its_tree_in_the_queue() -> No
     assert [one.name for one in queue.pods_without_group()] == ["b"]
 
 
-def test_a_part_without_pending_pods_that_is_deleted_wakes_the_rest_of_its_tree() -> None:
+def test_deleting_a_part_without_pending_pods_requeues_the_rest_of_its_tree() -> None:
     queue = TreeQueue()
     groups = queue.tree()
     queue.add(member("a", "left"))
@@ -96,7 +96,7 @@ def test_a_part_without_pending_pods_that_is_deleted_wakes_the_rest_of_its_tree(
     queue.fail(info, ["a"], by=["Fit"])
     queue.group_attempted(info, UNSCHEDULABLE)
     assert info.place is Place.UNSCHEDULABLE
-    # Its pods run: the others no longer have to share their domain.
+    # The pods of the group run; after its deletion the others need not share their domain.
     queue.drop(groups["part"])
     queue.clock.advance(60)
     queue.flush()

@@ -101,7 +101,7 @@ def test_a_popped_pod_is_in_flight() -> None:
     assert queue.where.of(pod()) is None
 
 
-def test_the_pods_of_a_tree_name_its_top_or_what_is_missing_of_it() -> None:
+def test_the_pods_of_a_tree_name_its_top_or_the_missing_group() -> None:
     groups = PodGroups(composites=True)
     queue = a_queue(pod_groups=groups)
     groups.set_group(make_pod_group("g", parent="part"))

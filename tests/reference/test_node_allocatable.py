@@ -1,4 +1,4 @@
-"""Devices that take cpu and memory of their node, side by side with kube-scheduler."""
+"""Devices that consume cpu and memory of their node, side by side with kube-scheduler."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ DENIED = "denied"
 
 
 class Release(msgspec.Struct, frozen=True):
-    """A release of Kubernetes, in which devices say what they take in a way of its own."""
+    """A release of Kubernetes, and its fields for the node resources that devices consume."""
 
     version: str
-    #: How Mooring is told to behave as the release.
+    #: The flags with which Mooring behaves as the release.
     flags: tuple[str, ...]
     device: Object
     share: Object
-    #: What the first pod's status says.
+    #: The claim status of the first pod.
     first: Object
-    #: What a second pod of the same claim is told.
+    #: The message of a second pod that uses the same claim.
     sharing: str
 
 
@@ -135,7 +135,7 @@ def pod(name: str, claim_name: str, cpu: str = "500m", **spec: Any) -> Object:
 
 
 def deny_binds(cluster: Cluster) -> None:
-    """Let the API server refuse to bind a pod."""
+    """Make the API server refuse to bind a pod."""
     kind = {"apiVersion": "admissionregistration.k8s.io/v1"}
     rule = {
         "apiGroups": [""],
@@ -181,11 +181,11 @@ def deny_binds(cluster: Cluster) -> None:
 
 
 class Outcome(msgspec.Struct):
-    """What became of the pods."""
+    """The results of the pods."""
 
-    #: The node of each pod, or what it was told.
+    #: The node of each pod, or its message.
     places: dict[str, str]
-    #: What each pod's status says of its claims.
+    #: The claim statuses of each pod.
     statuses: dict[str, Any]
     #: The same for the pod that could not be bound, before and after its node was given back.
     written: Any
@@ -193,7 +193,7 @@ class Outcome(msgspec.Struct):
 
 
 def place(made: Object) -> str:
-    """Return the node of a pod, or what it was told; "" as long as neither is there."""
+    """Return the node of a pod, or its message; "" if it has neither yet."""
     if made["spec"].get("nodeName"):
         return str(made["spec"]["nodeName"])
     for condition in made["status"].get("conditions", []):
@@ -205,7 +205,7 @@ def place(made: Object) -> str:
 def observe(
     side: Side, plane: ControlPlane, folder: Path, release: Release, flags: tuple[str, ...]
 ) -> Outcome:
-    """Run a scheduler; return what became of the pods, one after another."""
+    """Run a scheduler on the pods, one after another; return their results."""
     with warnings.catch_warnings(), Api(plane.access) as api:
         warnings.simplefilter("ignore", InsecureRequestWarning)
         cluster = Cluster(plane, api)

@@ -172,7 +172,7 @@ async def test_a_late_pod_that_fits_nowhere_does_not_unsettle_the_others() -> No
     await world.settle()
     assert set(world.bound()) == {"left-0", "right-0"}
     assert world.told("late") == ("Unschedulable", UNSCHEDULABLE)
-    # The text is about the tree, but the tree waits for what the pod lacks.
+    # The message is about the tree, but the tree waits for the resources that the pod lacks.
     world.add_nodes("b")
     world.clock.advance(60)
     await world.settle()

@@ -151,7 +151,7 @@ def test_a_tree_is_examined_in_every_placement_of_its_top() -> None:
         assert {one.pod.name: one.node_name for one in chosen.pods}.items() <= places.items()
 
 
-def test_the_scores_of_the_zones_of_a_tree_are_told() -> None:
+def test_the_scores_of_the_zones_of_a_tree_are_recorded() -> None:
     nodes = [rack("a", "z1"), rack("b", "z1"), rack("c", "z2"), rack("d", "z2", cpu=8)]
     (found,), _ = run(forest(nodes), "job")
     first, second = found.tried.placements
@@ -160,7 +160,7 @@ def test_the_scores_of_the_zones_of_a_tree_are_told() -> None:
     assert second.total is not None and first.total is not None and first.total > second.total
 
 
-def test_the_groups_after_one_that_is_needed_are_not_tried() -> None:
+def test_groups_after_a_required_one_that_failed_are_not_tried() -> None:
     nodes = [rack("a", "z1", cpu=1), rack("b", "z1", cpu=1)]
     (found, *_), _ = run(forest(nodes), "job")
     (only,) = found.tried.placements

@@ -47,7 +47,7 @@ async def test_work_runs_at_the_start_and_after_each_period() -> None:
     await periodic.close()
 
 
-async def test_taps_are_told_of_each_run_before_it_begins() -> None:
+async def test_taps_are_notified_of_each_run_before_it_begins() -> None:
     clock, told = Gate(), []
 
     class Hearing(SilentTap):
@@ -64,7 +64,7 @@ async def test_taps_are_told_of_each_run_before_it_begins() -> None:
     await clock.slept.get()
     clock.wake()
     await clock.slept.get()
-    name = "test_taps_are_told_of_each_run_before_it_begins.<locals>.work 1"
+    name = "test_taps_are_notified_of_each_run_before_it_begins.<locals>.work 1"
     assert told == [name, f"run of {name}"] * 2
     assert running_work() == ""
     await periodic.close()

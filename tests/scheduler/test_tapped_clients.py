@@ -27,7 +27,7 @@ class Listener(SilentTap):
 
     def __init__(self) -> None:
         self.heard: list[tuple[Any, ...]] = []
-        #: The periodic work that asked.
+        #: The periodic work that sent each request.
         self.works: list[str] = []
 
     def fetched(self, request: str, answer: Any, error: str, work: str = "") -> None:
@@ -160,7 +160,7 @@ def test_answers_of_other_servers_are_told_without_the_token_in_the_request() ->
     assert "no answer" in error
 
 
-async def test_the_periodic_work_that_asks_is_told() -> None:
+async def test_taps_learn_which_periodic_work_sent_a_request() -> None:
     listener, _, client = tapped()
     web = TappedHttpClient(Web(), Taps([listener], AttemptRandom(1)))
     clock = Gate()
@@ -178,5 +178,5 @@ async def test_the_periodic_work_that_asks_is_told() -> None:
         await clock.slept.get()
     await client.list(ResourceClaim)
     await periodic.close()
-    kind = "test_the_periodic_work_that_asks_is_told.<locals>.ask"
+    kind = "test_taps_learn_which_periodic_work_sent_a_request.<locals>.ask"
     assert sorted(listener.works) == ["", *(f"{kind} 1",) * 2, *(f"{kind} 2",) * 2]

@@ -53,7 +53,7 @@ def test_every_decision_of_a_soak_is_reproduced(
     assert attempts > 0
 
 
-def test_a_kill_at_any_write_leaves_what_can_be_reproduced(
+def test_a_kill_at_any_write_leaves_a_journal_that_can_be_replayed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The last segment holds the writes of the whole run, not only those after a checkpoint.

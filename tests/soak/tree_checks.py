@@ -1,6 +1,6 @@
-"""What must hold for trees of groups, in every attempt and when nothing is in progress.
+"""Checks of trees of groups, in every attempt and when nothing is in progress.
 
-Quorums are counted here by the fields of the objects, not by the scheduler's own functions.
+Quorums are counted from the fields of the objects, not by the scheduler's own functions.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ COMPOSITES = "/apis/scheduling.k8s.io/v1alpha3/compositepodgroups"
 
 
 class AttemptChecks(SilentTap):
-    """A check of every attempt for a group, as the scheduler knows the objects then.
+    """A tap that checks every attempt for a group, with the objects that the scheduler knows.
 
-    After a successful attempt each pod that was placed belongs to groups that have a quorum of
-    placed pods, up to the top of the tree, and all pods of a group with a topology are in one
-    domain. After any other attempt no pod of the tree is left assumed by it.
+    After a successful attempt, the group of each placed pod and all groups above it have their
+    quorum of placed pods, and all pods of a group with a topology are in one domain. Any other
+    attempt leaves no pod of the tree assumed.
     """
 
     def __init__(self, violations: list[str]) -> None:
@@ -54,7 +54,7 @@ class AttemptChecks(SilentTap):
         self._scheduler = scheduler
 
     def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
-        """Remember the pods that are assumed."""
+        """Remember the pods that are assumed before the attempt."""
         assert self._scheduler is not None
         self._assumed_before = frozenset(self._scheduler.cache.assumed)
 
@@ -106,7 +106,7 @@ class Tree:
         return ready >= (1 if policy is None else policy.min_group_count)
 
     def domains(self, group: AnyPodGroup, scheduler: Scheduler) -> set[str]:
-        """Return the values of the topology label of a group that its pods are spread over."""
+        """Return the topology domains of a group in which its pods are."""
         constraints = group.spec.scheduling_constraints
         if constraints is None or not constraints.topology:
             return set()
@@ -117,7 +117,7 @@ class Tree:
 
 
 def check_rest(scheduler: Scheduler, store: ObjectStore) -> Iterator[str]:
-    """Yield what is wrong with a scheduler if nothing is in progress."""
+    """Yield what is wrong with a scheduler when nothing is in progress."""
     groups = scheduler.pod_groups
     assert groups is not None
     parts: tuple[Any, ...] = (scheduler.cache, scheduler.queue, groups)

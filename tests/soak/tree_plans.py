@@ -1,4 +1,4 @@
-"""Trees of groups, drawn from a seed: their objects, and the cluster that they compete for."""
+"""Plans of trees of groups, drawn from a seed: their objects and their cluster."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.soak.scenarios import NAMESPACE, SCHEDULER, ZONE
 RACK = "example.com/rack"
 #: Each rack with its zone.
 RACKS = {"r0": "z0", "r1": "z0", "r2": "z1"}
-#: The cpus of a node with room for everything.
+#: The cpus of a node on which everything fits.
 PLENTY = 200
 
 
@@ -71,9 +71,9 @@ class TreePlan(msgspec.Struct, frozen=True):
     nodes: Sequence[Json]
     #: The number of pods without a group.
     singles: int
-    #: Whether the trees fit if, and only if, there is enough room: every pod takes one cpu, only
-    #: the top of a tree is bound to a domain, and every composite group needs all of its children
-    #: or any one of them. Then less room never helps, and it does not matter which nodes are used.
+    #: Whether a tree fits if and only if there are enough free cpus: every pod requests one cpu,
+    #: only the top of a tree is bound to a domain, and a composite group needs all of its children
+    #: or any one of them. Then it does not matter which nodes are used.
     is_exact: bool
 
     def leaves(self) -> Iterator[GroupPlan]:
@@ -149,7 +149,7 @@ class _Drawing:
 
 
 def draw_plan(random: Random, *, is_exact: bool) -> TreePlan:
-    """Draw one to three trees, a group without a parent, single pods, and a cluster for some."""
+    """Draw one to three trees, a group without a parent, single pods, and a cluster."""
     drawing = _Drawing(random, is_exact)
     for number in range(random.randint(1, 3)):
         drawing.tree(number)

@@ -1,4 +1,4 @@
-"""`mooring run` as a process that leads, on a local API server in the process of a test."""
+"""A leading `mooring run` process, with a local API server in the process of the test."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class LeadingScheduler:
 
     @property
     def address(self) -> SchedulerAddress:
-        """Return what `--scheduler` says; the Lease names the certificate."""
+        """Return the address as `--scheduler` gives it; the Lease names the certificate."""
         return SchedulerAddress(url=f"https://{LOOPBACK}:{self._port}")
 
     async def start(self) -> None:
-        """Start it, and wait until it leads."""
+        """Start the process, and wait until it leads."""
         files = [
             f"--{of}-kubeconfig={self._kubeconfig}" for of in ("authentication", "authorization")
         ]
@@ -41,7 +41,7 @@ class LeadingScheduler:
         await asyncio.to_thread(self._mooring.wait_logged, "Successfully acquired lease")
 
     async def stop(self) -> None:
-        """End it."""
+        """End the process."""
         if self._mooring is not None:
             self._mooring.process.send(signal.SIGTERM)
             await asyncio.to_thread(self._mooring.process.stop)

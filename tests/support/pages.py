@@ -78,7 +78,7 @@ async def serving(
 ) -> AsyncIterator[ServedPage]:
     """Serve the page about the cluster whose kubeconfig is in a folder.
 
-    With `leader` it looks for the leader as that says; `config` is a file with rules.
+    `leader` says where to look for the leader; `config` is a file with rules.
     """
     registry, gates = default_registry(plugins), FeatureGates()
     enabled = dict.fromkeys(plugin.name for plugin in plugins)

@@ -180,7 +180,7 @@ def test_a_part_that_is_not_needed_may_fail() -> None:
 
 def test_the_plugins_of_a_tree_may_refuse_a_placement_of_the_whole() -> None:
     class NoTrees(Plugin):
-        """Let no composite group be placed."""
+        """A plugin that refuses every placement of a composite group."""
 
         def placement_feasible(self, state: Any, group: Any, progress: Any) -> Status | None:
             is_tree = isinstance(group, CompositePodGroup)
@@ -213,7 +213,7 @@ def test_the_plugins_of_a_tree_may_refuse_a_placement_of_the_whole() -> None:
         ),
     ],
 )
-def test_the_pods_of_a_tree_that_is_not_complete_wait(objects: list[Any], text: str) -> None:
+def test_the_pods_of_an_incomplete_tree_wait(objects: list[Any], text: str) -> None:
     gates = dict.fromkeys(("TopologyAwareWorkloadScheduling", "CompositePodGroup"), True)
     for decision in run_cycle(pods=workers(), nodes=RACKS, objects=objects, features=gates):
         assert decision.outcome is Outcome.GATED
@@ -244,28 +244,28 @@ def test_a_group_without_a_parent_is_shown_too() -> None:
 
 
 class NotYet(Plugin):
-    """Let no group be placed."""
+    """A plugin that refuses every placement of a group."""
 
     def placement_feasible(self, state: Any, group: Any, progress: Any) -> Status:
         return Status.unschedulable("not yet")
 
 
 class NoHelp(Plugin):
-    """Make no room for a group."""
+    """A plugin that preempts nothing for a group."""
 
     def pod_group_post_filter(self, state: Any, group: Any, trial: Any) -> Status:
         return Status.unresolvable("no help for groups")
 
 
 class InB(Plugin):
-    """Prefer placements in rack b."""
+    """A plugin that prefers placements in rack b."""
 
     def score_placement(self, state: Any, group: Any, assignments: Any) -> int:
         return 100 if assignments.placement == "b" else 0
 
 
 class OnB(Plugin):
-    """Know one placement only: rack b."""
+    """A plugin that generates one placement: rack b."""
 
     def generate_placements(self, state: Any, group: Any, nodes: Any) -> list[Placement]:
         return [Placement("b", nodes.label_is("rack", "b"))]
@@ -274,7 +274,7 @@ class OnB(Plugin):
 def group_of_racks(
     plugin: type[Plugin], pods: int, policy: str = "PreemptLowerPriority", **options: Any
 ) -> list[Any]:
-    """Return the decisions for a gang that goes to one rack, with a plugin enabled as it is."""
+    """Return the decisions for a gang that goes to one rack, with a plugin enabled."""
     return run_cycle(
         pods=[
             make_pod(f"g-{number}", cpu=1, group="g", spec={"preemptionPolicy": policy})

@@ -1,4 +1,4 @@
-"""The pictures show what the commands print, and the page."""
+"""The pictures show the output of the commands, and the page."""
 
 from __future__ import annotations
 

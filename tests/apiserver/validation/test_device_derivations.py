@@ -20,7 +20,7 @@ TOTAL = (
     "spec.devices: Forbidden: too complex, total cost of derived attribute CEL expressions in the "
     "claim exceeds cost limit"
 )
-#: An expression that costs almost a third of what all of a claim may cost.
+#: An expression that costs almost a third of the limit for a claim.
 COSTLY = (
     'device.attributes["d.io"].exists(k, device.attributes["e.io"].exists(j, '
     'device.attributes["f.io"].exists(l, k.matches("a+b+"))))'

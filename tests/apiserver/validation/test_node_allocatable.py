@@ -1,4 +1,4 @@
-"""What devices take of their node. tests/kubectl_tables compares the texts with kube-apiserver."""
+"""Checks of node resources that devices consume; tests/kubectl_tables compares the texts."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from tests.support.virtual_loop import LoopClock, run_virtually
 
 __all__ = ["JournaledCluster", "journaled", "node", "pod", "read", "simple_head"]
 
-#: By kind, where groups are created.
+#: The path at which groups are created, by kind.
 GROUPS = {
     "PodGroup": "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups",
     "CompositePodGroup": ("/apis/scheduling.k8s.io/v1alpha3/namespaces/default/compositepodgroups"),

@@ -95,7 +95,7 @@ def test_changes_are_written_with_their_objects(tmp_path: Path) -> None:
     assert [change.time for change in changes] == sorted(change.time for change in changes)
 
 
-def test_a_tree_of_groups_is_written_as_its_top_and_its_pods_where_they_are(
+def test_a_tree_is_written_under_its_top_with_the_nodes_of_its_pods(
     tmp_path: Path,
 ) -> None:
     journaled(tmp_path, schedule_tree, gates=TREES)

@@ -1,4 +1,4 @@
-"""Questions of a scheduler to its own journal: one at a time, and within a limit."""
+"""A scheduler asks its own journal one question at a time, with a timeout."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ANSWER = JournalAnswer(problem="a plugin is gone")
 
 
 class Replayer:
-    """A replayer that answers when it is told to."""
+    """A replayer that answers when a test lets it."""
 
     def __init__(self) -> None:
         self.may_answer = asyncio.Event()

@@ -55,7 +55,7 @@ def write(folder: Path, number: int, *frames: Sequence[Entry]) -> Path:
 
 
 def times(folder: Path, **limits: float) -> list[float]:
-    """Return the times of what was bound."""
+    """Return the times of the entries Bound."""
     return [entry.time for entry in read(folder, Bound, **limits)]
 
 

@@ -47,7 +47,7 @@ def test_the_thread_writes_at_once_when_many_entries_wait() -> None:
     assert journal.threads[-1] == "closed"
 
 
-def test_what_waits_is_written_when_that_is_asked_for() -> None:
+def test_waiting_entries_are_written_on_request() -> None:
     journal = Pumped()
     thread = JournalThread(journal, interval=3600.0)
     thread.start()

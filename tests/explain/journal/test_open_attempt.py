@@ -1,4 +1,4 @@
-"""What the loop hands over of an attempt, and the entries made from it."""
+"""The data of an attempt that the loop hands over, and the entries made from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journals of schedulers whose plugins score by load that they fetch, from sources that vary."""
+"""Recorded journals of schedulers whose plugins score by load fetched from several sources."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ARGUMENTS = {
 
 
 def load_config_of(folder: Path, *names: str, weight: int = 20) -> Path:
-    """Write a configuration with some of the plugins, whose scores count a lot."""
+    """Write a configuration with some of the plugins, with high weights."""
     enabled = ", ".join(f"{{name: {name}, weight: {weight}}}" for name in names)
     lines = [f"  plugins: {{multiPoint: {{enabled: [{enabled}]}}}}", "  pluginConfig:"]
     for name in names:

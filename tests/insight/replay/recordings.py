@@ -43,7 +43,7 @@ TREES = frozenset({"GenericWorkload", "TopologyAwareWorkloadScheduling", "Compos
 
 
 def tree_of_two(leader_cpu: str = "1") -> Sequence[dict[str, Any]]:
-    """Return the groups `leader` and `workers` of a tree `job` that go to one rack; its pods."""
+    """Return a tree `job` with the groups `leader` and `workers` for one rack, and its pods."""
     top: dict[str, Any] = {
         "apiVersion": "scheduling.k8s.io/v1alpha3",
         "kind": "CompositePodGroup",
@@ -85,7 +85,7 @@ def _in_rack(made: dict[str, Any], rack: str) -> dict[str, Any]:
 
 
 async def schedule_tree(cluster: JournaledCluster) -> None:
-    """Schedule a tree in the first of two racks; in the other one, its first pod has no room."""
+    """Schedule a tree in the first of two racks; its first pod does not fit in the other one."""
     await cluster.create(_in_rack(node("a-1", "2"), "a"), _in_rack(node("a-2", "2"), "a"))
     await cluster.create(_in_rack(node("b-1", "500m"), "b"))
     await cluster.create(*tree_of_two())

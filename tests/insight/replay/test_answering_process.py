@@ -1,4 +1,4 @@
-"""The process that replays one attempt: which one it finds, and what it says of it."""
+"""The process that replays one attempt: which attempt it finds, and what it answers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_segments_that_ended_before_are_not_read(tmp_path: Path) -> None:
     assert len(segments) > 4
     found = find_attempt(tmp_path, asked("web-39"))
     assert found is not None
-    # Damaged behind the head and the checkpoint.
+    # Damage the segment after its head and checkpoint.
     second = segments[1].path
     second.write_bytes(second.read_bytes()[:-1] + b"?")
     assert find_attempt(tmp_path, asked("web-39", since=found.time)) == found
@@ -80,7 +80,7 @@ def test_an_attempt_is_explained_with_what_was_recorded(tmp_path: Path) -> None:
     assert answer(tmp_path, asked("unknown")) == AnsweringResult()
 
 
-def test_an_attempt_that_cannot_be_repeated(tmp_path: Path) -> None:
+def test_an_attempt_that_cannot_be_replayed(tmp_path: Path) -> None:
     class Local(Plugin):
         def filter(self, state: object, pod: object, node: object) -> None:
             return None

@@ -1,4 +1,4 @@
-"""Attempts of a journal are replayed in a process of their own."""
+"""Attempts of a journal are replayed in a child process."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_an_attempt_is_explained_by_another_process(tmp_path: Path) -> None:
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the file of a module that a child can be told to run."""
+    """Return the file of a module that a child process can run."""
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "replaced.py"

@@ -107,11 +107,11 @@ def test_a_pod_without_a_group_has_no_tree(tmp_path: Path) -> None:
     assert explanation(tmp_path, "web-1").tree == ()
 
 
-def test_a_pod_of_a_tree_is_explained_with_the_cycle_that_counts_and_its_tree(
+def test_a_pod_of_a_tree_is_explained_with_its_deciding_cycle_and_its_tree(
     tmp_path: Path,
 ) -> None:
     journaled(tmp_path, schedule_tree, gates=TREES)
-    # It was tried in both racks, at last in the one that is too small.
+    # The pod was tried in both racks; the second one is too small.
     found = explanation(tmp_path, "leader-0")
     assert found.attempt.ends is not None
     assert found.found.chosen == found.attempt.ends.record.node

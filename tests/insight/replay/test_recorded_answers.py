@@ -147,7 +147,7 @@ def test_an_exception_is_contained() -> None:
 
 
 class Runs:
-    """Runs of periodic work that ask the same server, and what each was answered."""
+    """Runs of periodic work that ask the same server, and the answer that each got."""
 
     def __init__(self, *names: str, lenient: bool = False) -> None:
         self.answers = RecordedAnswers()

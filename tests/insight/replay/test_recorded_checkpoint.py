@@ -1,4 +1,4 @@
-"""The state of a checkpoint, restored."""
+"""Restoring the state of a checkpoint."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ WORKED = Fetched(1.3, "GET http://one", 200, work="fetch 1")
 SCORES = ExtenderAnswer(1.4, "http://one", "prioritize", "u", {})
 
 
-def test_what_work_takes_in_while_an_extender_filters_comes_before_the_attempt() -> None:
+def test_periodic_work_while_an_extender_filters_comes_before_the_attempt() -> None:
     assert steps(BEGINS, WORK, WORKED, ANSWER, ENDS) == [
         WORK,
         WORKED,
@@ -70,7 +70,7 @@ def test_what_work_takes_in_while_an_extender_filters_comes_before_the_attempt()
     ]
 
 
-def test_what_work_takes_in_while_an_extender_scores_comes_after_the_attempt() -> None:
+def test_periodic_work_while_an_extender_scores_comes_after_the_attempt() -> None:
     decided = RecordedAttempt(BEGINS, [ANSWER, SCORES], ENDS)
     assert steps(BEGINS, ANSWER, WORKED, SCORES, ENDS) == [decided, WORKED]
     undecided = RecordedAttempt(BEGINS, [], None)

@@ -1,4 +1,4 @@
-"""Periodic work of plugins is repeated: each decision by measured load comes out as recorded."""
+"""A replay runs the periodic work of plugins, so decisions by measured load are reproduced."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_replay_can_begin_with_any_checkpoint(
 
 
 def used_answers(entries: list[Entry]) -> list[int]:
-    """Return the places of answers that an attempt follows before anything else is answered."""
+    """Return the positions of answers that are followed by an attempt before another answer."""
     kinds = (Fetched, WorkBegins, AttemptBegins)
     places = [place for place, entry in enumerate(entries) if isinstance(entry, kinds)]
     return [
@@ -97,7 +97,7 @@ def swap_two_answers(entries: list[Entry]) -> None:
         pytest.param(swap_two_answers, id="two answers change places"),
     ],
 )
-def test_a_journal_that_lacks_what_work_was_answered_is_detected(
+def test_a_journal_that_lacks_answers_to_periodic_work_is_detected(
     fault: Callable[[list[Entry]], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def spoiled(entries: Iterator[Entry]) -> list[Entry]:
@@ -143,7 +143,7 @@ def test_other_rules_get_the_recorded_load(tmp_path: Path, monkeypatch: pytest.M
     assert without.counts[AttemptVerdict.ANOTHER_NODE] > 5
 
 
-def test_a_history_of_its_own_gets_the_recorded_load(
+def test_an_own_history_gets_the_recorded_load(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = record_load(tmp_path, monkeypatch, *ARGUMENTS, segment_bytes=2**12)

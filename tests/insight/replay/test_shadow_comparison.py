@@ -1,4 +1,4 @@
-"""Comparisons of a shadow's journal, made again."""
+"""A replay repeats the comparisons of a shadow's journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the devices of claims take of their node."""
+"""The node resources that the devices of claims consume."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ PAGES = "hugepages-2Mi"
 
 
 def device(**resources: Any) -> Device:
-    """Build a device that takes some of its node's resources."""
+    """Build a device that consumes some of its node's resources."""
     return msgspec.convert({"name": "d", "nodeAllocatableResources": resources}, Device)
 
 
 def older(**resources: Any) -> Device:
-    """Build a device as in 1.36."""
+    """Build a device with the fields of 1.36."""
     return msgspec.convert({"name": "d", "nodeAllocatableResourceMappings": resources}, Device)
 
 
 def statuses(*devices: Device, use: Pod | None = None, **options: Any) -> list[dict[str, Any]]:
-    """Return what the status of a pod says that the devices of its claim take."""
+    """Return what the devices of a claim consume, in the form of the pod's status."""
     consumed = options.pop("consumed", {})
     held = HeldDevices(claim("mine"), [HeldDevice(one.name, one, consumed) for one in devices])
     found = claim_statuses(use or pod("p", "mine"), [held], {"g0": "uid-mine"}, **options)
@@ -91,13 +91,13 @@ TAKEN: dict[str, tuple[list[Device], dict[str, str], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("devices", "consumed", "expected"), TAKEN.values(), ids=TAKEN)
-def test_a_claim_takes(
+def test_a_claim_consumes(
     devices: list[Device], consumed: dict[str, str], expected: dict[str, Any]
 ) -> None:
     assert statuses(*devices, consumed=consumed) == [{"resourceClaimName": "mine", **expected}]
 
 
-def test_a_capacity_that_was_not_asked_for_takes_nothing() -> None:
+def test_a_capacity_that_was_not_requested_consumes_nothing() -> None:
     assert statuses(device(cpu=CORES), consumed={"other": "1"}) == []
     assert statuses(device(cpu={"mapping": {}}, memory={"overhead": {}})) == []
 
@@ -114,7 +114,7 @@ def test_a_capacity_must_be_consumed() -> None:
         statuses(older(cpu=factor), older=True)
 
 
-def test_the_devices_of_1_36_take_one_amount() -> None:
+def test_the_devices_of_1_36_consume_one_amount() -> None:
     key = {"capacityKey": "cores", "allocationMultiplier": "2"}
     devices = [
         older(cpu=key, memory={"allocationMultiplier": "1Gi"}, pages={}),
@@ -161,7 +161,7 @@ def whole(
     limits: dict[str, str] | None = None,
     own: dict[str, str] | None = None,
 ) -> Pod:
-    """Build a pod with resources of its own, whose claim takes 2 cpu and 64Mi of pages."""
+    """Build a pod with pod-level resources, whose claim consumes 2 cpu and 64Mi of huge pages."""
     resources = {"requests": {"cpu": "1"}, "limits": own or {}}
     made = pod(
         "p",
@@ -171,25 +171,30 @@ def whole(
     )
     mapping = [{"name": "cpu", "quantity": "2"}, {"name": PAGES, "quantity": "64Mi"}]
     status = {"resourceClaimName": "mine", "containers": ["x"], "mapping": mapping}
-    told = msgspec.convert({"nodeAllocatableResourceClaimStatuses": [status]}, type(made.status))
-    return replace(made, status=told)
+    pod_status = msgspec.convert(
+        {"nodeAllocatableResourceClaimStatuses": [status]}, type(made.status)
+    )
+    return replace(made, status=pod_status)
 
 
 SMALL: dict[str, tuple[Pod, str]] = {
     "requests that cover the claim": (whole({"cpu": "3"}), ""),
-    "requests that do not": (whole({"cpu": "2999m"}), REQUEST_TOO_SMALL.format("cpu")),
+    "requests that do not cover the claim": (
+        whole({"cpu": "2999m"}),
+        REQUEST_TOO_SMALL.format("cpu"),
+    ),
     "requests of something else": (whole({"memory": "1"}), ""),
     "a limit that covers a container": (whole({}, {"cpu": "4"}, own={"cpu": "2"}), ""),
-    "a limit that does not": (
+    "a limit that does not cover a container": (
         whole({}, {"cpu": "3"}, own={"cpu": "2"}),
         CONTAINER_LIMIT_TOO_SMALL.format("cpu", "x"),
     ),
-    "a limit of which the container has none": (whole({}, {"cpu": "1"}), ""),
+    "a limit for a resource without a limit of the container": (whole({}, {"cpu": "1"}), ""),
     "huge pages of claims count without a limit of the container": (
         whole({}, {PAGES: "63Mi"}),
         LIMIT_TOO_SMALL.format(PAGES),
     ),
-    "huge pages beside those of the container": (
+    "huge pages in addition to those of the container": (
         whole({}, {PAGES: "128Mi"}, own={PAGES: "64Mi"}),
         "",
     ),
@@ -197,7 +202,7 @@ SMALL: dict[str, tuple[Pod, str]] = {
 
 
 @pytest.mark.parametrize(("given", "expected"), SMALL.values(), ids=SMALL)
-def test_what_the_pod_has_as_a_whole_must_cover_its_claims(given: Pod, expected: str) -> None:
+def test_pod_level_resources_must_cover_the_claims(given: Pod, expected: str) -> None:
     assert insufficient_pod_resources(given, OPTIONS) == expected
 
 
@@ -207,6 +212,6 @@ def test_pod_level_resources_do_not_count_without_their_gate() -> None:
     assert insufficient_pod_resources(pod("p", "mine"), OPTIONS) == ""
 
 
-def test_1_36_compares_requests_alone() -> None:
+def test_1_36_compares_only_requests() -> None:
     given = whole({}, {"cpu": "1"}, own={"cpu": "1"})
     assert insufficient_pod_resources(given, replace(OPTIONS, by_container=True)) == ""

@@ -129,14 +129,14 @@ def test_a_claim_that_others_use_stays_where_it_is() -> None:
     assert users(devices.claim()) == ["other"]
 
 
-# What devices take of their node.
+# Node resources that devices consume.
 
 AMOUNTS = {"nodeAllocatableResources": {"cpu": {"mapping": {"deviceMultiplier": "2"}}}}
 OLDER = {"nodeAllocatableResourceMappings": {"cpu": {"allocationMultiplier": "2"}}}
 
 
 def _taking(version: str = "1.37", **options: Any) -> Devices:
-    """Return a cluster with a device that takes cpu of its node."""
+    """Return a cluster with a device that consumes cpu of its node."""
     gates = FeatureGates({"DRANodeAllocatableResources": True}, parse_versions([version]))
     fields = AMOUNTS if version == "1.37" else OLDER
     return Devices(claim(), device_slice("b", "d0", **fields), features=gates, **options)
@@ -153,7 +153,7 @@ def _told(devices: Devices, name: str = "pod") -> Any:
     return msgspec.to_builtins(found.status.node_allocatable_resource_claim_statuses)
 
 
-def test_what_claims_take_is_in_the_status_and_counts_on_the_node() -> None:
+def test_what_claims_consume_is_in_the_status_and_counts_on_the_node() -> None:
     devices = _taking()
     assert devices.try_pod(_using()) == "b"
     (told,) = _told(devices)
@@ -176,7 +176,7 @@ def test_in_1_36_the_status_has_one_amount() -> None:
 
 
 @pytest.mark.parametrize("version", ["1.37", "1.36"])
-def test_a_pod_that_loses_its_node_takes_nothing(version: str) -> None:
+def test_a_pod_that_loses_its_node_consumes_nothing(version: str) -> None:
     devices = _taking(version)
     attempt = _reserved(devices, _using())
 
@@ -191,7 +191,7 @@ def test_a_pod_that_loses_its_node_takes_nothing(version: str) -> None:
     assert info is not None and not info.requested
 
 
-def test_a_status_that_cannot_be_written_sends_the_pod_back() -> None:
+def test_a_pod_is_requeued_if_its_status_cannot_be_written() -> None:
     devices = _taking()
     attempt = _reserved(devices, _using())
     client = devices.scheduler.client

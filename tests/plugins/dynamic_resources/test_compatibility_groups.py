@@ -1,4 +1,4 @@
-"""Which devices may consume from the same counters."""
+"""Compatibility groups decide which devices may consume from the same counters."""
 
 from __future__ import annotations
 
@@ -38,14 +38,16 @@ def device(*groups: str, also: list[str] | None = None) -> Device:
         pytest.param(
             [device("g", also=["h"])], device("g", also=["i"]), False, id="refused by another set"
         ),
-        # Users that exclude each other are there if a slice was changed.
+        # Devices in use can exclude each other if their slice was changed meanwhile.
         pytest.param([device("g"), device("h")], device("g"), False, id="nothing in common"),
         pytest.param([device("g"), device("h")], device(), False, id="nothing but groups"),
         pytest.param([device("g"), device()], device("g"), True, id="the first user decides"),
         pytest.param([device(), device("g")], device(), True, id="the first one has no groups"),
     ],
 )
-def test_which_devices_join(users: list[Device], one: Device, admits: bool) -> None:
+def test_which_devices_may_use_the_same_counters(
+    users: list[Device], one: Device, admits: bool
+) -> None:
     assert (admitted(one, groups_of(users)) is not None) is admits
 
 
@@ -54,7 +56,7 @@ def test_a_device_that_joins_narrows_the_groups() -> None:
     assert users is not None
     narrowed = admitted(device("h"), users)
     assert narrowed is not None and narrowed["c"].groups == {"h"}
-    # What was there before is kept for the case that the device is taken back.
+    # The earlier value is unchanged, so that the search can take the device back.
     assert users["c"].groups == {"g", "h"}
 
 

@@ -128,7 +128,7 @@ def test_each_distinct_value_is_asked_once() -> None:
     assert found.codes[400] == found.codes[401] == found.codes[0] != found.codes[2]
 
 
-def test_what_devices_take_of_their_node_has_codes_only_if_it_counts() -> None:
+def test_node_resources_of_devices_have_codes_only_with_the_gate() -> None:
     def takes(cpu: str) -> dict[str, Any]:
         return {"nodeAllocatableResources": {"cpu": {"mapping": {"deviceMultiplier": cpu}}}}
 

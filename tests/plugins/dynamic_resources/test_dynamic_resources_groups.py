@@ -69,7 +69,7 @@ OVERHEAD = {"cpu": {"overhead": {"perPod": "500m"}}}
         pytest.param(OVERHEAD, ["b", "b"], 3000, id="each pod has its overhead"),
     ],
 )
-def test_pods_of_a_gang_share_a_claim_that_takes_resources_of_the_node(
+def test_pods_of_a_gang_share_a_claim_that_consumes_node_resources(
     amounts: dict[str, Any], nodes: list[str], cpu: int
 ) -> None:
     gates = FeatureGates({"GenericWorkload": True, "DRANodeAllocatableResources": True})

@@ -176,7 +176,7 @@ def test_a_selector_that_cannot_be_read_is_an_error_of_every_node() -> None:
 COUNTERS = {"sharedCounters": [{"name": "c", "counters": {"m": {"value": "1"}}}]}
 
 
-def test_counters_of_a_pool_that_is_not_complete_concern_the_nodes_that_reach_them() -> None:
+def test_counters_of_an_incomplete_pool_matter_to_the_nodes_that_reach_them() -> None:
     world = _World(LOCAL)
     world.slices.add(_slice("c", count=2, pool="n2", nodeName="n2", **COUNTERS))
     assert world.refresh() == 1
@@ -187,7 +187,7 @@ def test_counters_of_a_pool_that_is_not_complete_concern_the_nodes_that_reach_th
     assert (world.refresh(), world.names("n2")) == (1, ["a"])
 
 
-def test_counters_of_a_pool_that_is_not_complete_concern_every_node_in_1_36() -> None:
+def test_in_1_36_counters_of_an_incomplete_pool_matter_to_every_node() -> None:
     world = _World(LOCAL, older=True)
     world.slices.add(_slice("c", count=2, pool="n2", nodeName="n2", **COUNTERS))
     assert world.refresh() == 5

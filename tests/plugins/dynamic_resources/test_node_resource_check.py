@@ -1,4 +1,4 @@
-"""Whether nodes have room for what claims take of them; by columns and node by node alike."""
+"""The check of node resources that claims consume, for all nodes at once and node by node."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ LACKS_CPU = Status.unschedulable("Insufficient cpu")
 TOO_SMALL = Status.unresolvable("Insufficient cpu")
 
 
-def takes(node_name: str, *devices: str, resources: Any = TWO, **fields: Any) -> ResourceSlice:
-    """Build the slice of a node whose devices take resources of the node."""
+def consuming_slice(
+    node_name: str, *devices: str, resources: Any = TWO, **fields: Any
+) -> ResourceSlice:
+    """Build the slice of a node whose devices consume resources of the node."""
     return device_slice(node_name, *devices, nodeAllocatableResources=resources, **fields)
 
 
@@ -74,27 +76,27 @@ def ask(
     return refusals(plugin, state, asking, handle.snapshot), state
 
 
-def test_a_node_needs_room_for_the_pod_and_what_its_devices_take() -> None:
+def test_a_node_needs_free_resources_for_the_pod_and_its_devices() -> None:
     nodes = [node("a"), node("b"), node("c", {"cpu": "2"}), node("d")]
     found, _ = ask(
         wants("c"),
         nodes,
         claim(),
-        *(takes(name, "d0") for name in "abc"),
+        *(consuming_slice(name, "d0") for name in "abc"),
         pods=[filler("one", "a", "1"), filler("two", "b", "1500m")],
     )
     assert found == {"b": LACKS_CPU, "c": TOO_SMALL, "d": CANNOT_ALLOCATE}
 
 
-def test_nodes_whose_devices_take_different_amounts_are_asked_apart() -> None:
+def test_nodes_whose_devices_consume_different_amounts_are_checked_separately() -> None:
     three = {"cpu": {"mapping": {"deviceMultiplier": "3500m"}}}
     found, state = ask(
         wants("c"),
         [node(name) for name in "abcd"],
         claim(),
-        takes("a", "d0"),
-        takes("b", "d0", resources=three),
-        takes("c", "d0"),
+        consuming_slice("a", "d0"),
+        consuming_slice("b", "d0", resources=three),
+        consuming_slice("c", "d0"),
         device_slice("d", "d0"),
     )
     assert found == {"b": TOO_SMALL}
@@ -115,7 +117,7 @@ def test_every_resource_that_is_short_is_named() -> None:
         wants("c"),
         [node("a", {"hugepages-2Mi": "128Mi"}), node("b", {"memory": "32Gi"})],
         claim(),
-        *(takes(name, "d0", resources=resources) for name in "ab"),
+        *(consuming_slice(name, "d0", resources=resources) for name in "ab"),
         pods=[filler("one", "a", "1"), filler("two", "b", "1")],
     )
     assert found == {
@@ -124,17 +126,21 @@ def test_every_resource_that_is_short_is_named() -> None:
     }
 
 
-def test_without_the_gate_devices_take_nothing() -> None:
-    found, state = ask(wants("c", cpu="4"), [node("a")], claim(), takes("a", "d0"), gates={})
+def test_without_the_gate_devices_consume_nothing() -> None:
+    found, state = ask(
+        wants("c", cpu="4"), [node("a")], claim(), consuming_slice("a", "d0"), gates={}
+    )
     assert found == {}
     assert state.read("DynamicResources").statuses_on is None
 
 
-def test_a_claim_that_is_allocated_takes_its_part_too() -> None:
+def test_an_allocated_claim_consumes_resources_too() -> None:
     mine = claim(status={**allocated_on("a"), "reservedFor": [user("pod")]})
-    found, state = ask(wants("c", cpu="3"), [node("a"), node("b")], mine, takes("a", "d0"))
+    found, state = ask(
+        wants("c", cpu="3"), [node("a"), node("b")], mine, consuming_slice("a", "d0")
+    )
     assert found == {"a": TOO_SMALL, "b": NOT_AVAILABLE}
-    found, state = ask(wants("c"), [node("a"), node("b")], mine, takes("a", "d0"))
+    found, state = ask(wants("c"), [node("a"), node("b")], mine, consuming_slice("a", "d0"))
     assert found == {"b": NOT_AVAILABLE}
     (status,) = state.read("DynamicResources").statuses_on("a")
     assert [one.quantity for one in status.mapping] == ["2"]
@@ -161,7 +167,7 @@ def on_pool(*devices: str) -> ResourceClaim:
 
 LABELLED = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "l", "operator": "Exists"}]}]}
 BROKEN = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "l", "operator": "Odd"}]}]}
-#: Where a slice is, and on which of the nodes a and b its device takes cpu.
+#: Where a slice is, and on which of the nodes a and b its device consumes cpu.
 PLACES: dict[str, tuple[dict[str, Any], str]] = {
     "a slice of all nodes": ({"allNodes": True}, "ab"),
     "a slice of nodes with a label": ({"nodeSelector": LABELLED}, "b"),
@@ -183,7 +189,7 @@ PLACES: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("place", "where"), PLACES.values(), ids=PLACES)
-def test_a_device_takes_resources_of_the_nodes_that_reach_it(
+def test_a_device_consumes_resources_of_the_nodes_that_reach_it(
     place: dict[str, Any], where: str
 ) -> None:
     nodes = [node("a"), node("b", l="1")]
@@ -191,7 +197,7 @@ def test_a_device_takes_resources_of_the_nodes_that_reach_it(
     assert found == dict.fromkeys(where, TOO_SMALL)
 
 
-def test_all_devices_of_a_claim_that_takes_resources_must_be_known() -> None:
+def test_all_devices_of_a_claim_that_consumes_resources_must_be_known() -> None:
     found, _ = ask(wants("c"), [node("a")], on_pool("d0", "gone"), everywhere(allNodes=True))
     text = (
         "claim default/c, device gone, driver gpu.example.com: device gone not found in pool p "
@@ -210,9 +216,9 @@ def test_the_error_of_the_first_node_comes_last() -> None:
         objects=[
             device_class(),
             claim(),
-            takes("a", "d0", resources=resources),
-            takes("b", "d0", resources={"memory": TWO["cpu"], **resources}),
-            takes("c", "d0"),
+            consuming_slice("a", "d0", resources=resources),
+            consuming_slice("b", "d0", resources={"memory": TWO["cpu"], **resources}),
+            consuming_slice("c", "d0"),
         ],
         gates=GATE,
     )
@@ -232,22 +238,22 @@ UNSHAREABLE = Status.unresolvable(NOT_SHAREABLE.format("c"))
 def test_a_claim_with_a_mapped_device_belongs_to_one_pod() -> None:
     nodes = [node("a"), node("b")]
     taken = claim(status={**allocated_on("a"), **OTHER})
-    found, _ = ask(wants("c"), nodes, taken, takes("a", "d0"))
+    found, _ = ask(wants("c"), nodes, taken, consuming_slice("a", "d0"))
     assert found == {"a": UNSHAREABLE, "b": NOT_AVAILABLE}
     gpu = {"memory": {"overhead": {"perPod": "1Gi"}}}
-    found, _ = ask(wants("c"), nodes, taken, takes("a", "d0", resources=gpu))
+    found, _ = ask(wants("c"), nodes, taken, consuming_slice("a", "d0", resources=gpu))
     assert found == {"b": NOT_AVAILABLE}
-    found, _ = ask(wants("c"), nodes, claim(status=allocated_on("a")), takes("a", "d0"))
+    found, _ = ask(wants("c"), nodes, claim(status=allocated_on("a")), consuming_slice("a", "d0"))
     assert found == {"b": NOT_AVAILABLE}
-    found, _ = ask(wants("c"), nodes, taken, takes("b", "d0"))
+    found, _ = ask(wants("c"), nodes, taken, consuming_slice("b", "d0"))
     assert found == {"b": NOT_AVAILABLE}
 
 
 MAPPED = {"cpu": {"allocationMultiplier": "2"}}
 
 
-def before(node_name: str, *devices: str) -> ResourceSlice:
-    """Build the slice of a node as 1.36 has it."""
+def older_slice(node_name: str, *devices: str) -> ResourceSlice:
+    """Build the slice of a node with the fields of 1.36."""
     return device_slice(node_name, *devices, nodeAllocatableResourceMappings=MAPPED)
 
 
@@ -256,9 +262,9 @@ def test_1_36_reads_other_fields() -> None:
         wants("c", cpu="3"),
         [node("a"), node("b"), node("c", {"cpu": "8"})],
         claim(),
-        before("a", "d0"),
-        takes("b", "d0"),
-        before("c", "d0"),
+        older_slice("a", "d0"),
+        consuming_slice("b", "d0"),
+        older_slice("c", "d0"),
         release="1.36",
     )
     assert found == {"a": TOO_SMALL}
@@ -266,30 +272,32 @@ def test_1_36_reads_other_fields() -> None:
     assert (status.containers, status.resources) == (("x",), {"cpu": "2"})
 
 
-def test_1_36_counts_new_allocations_alone() -> None:
+def test_1_36_counts_only_new_allocations() -> None:
     mine = claim(status={**allocated_on("a"), "reservedFor": [user("pod")]})
-    found, state = ask(wants("c", cpu="4"), [node("a")], mine, before("a", "d0"), release="1.36")
+    found, state = ask(
+        wants("c", cpu="4"), [node("a")], mine, older_slice("a", "d0"), release="1.36"
+    )
     assert found == {}
     assert state.read("DynamicResources").statuses_on("a") == ()
 
 
 def test_in_1_36_a_container_must_use_the_claim() -> None:
-    found, _ = ask(pod("pod", "c"), [node("a")], claim(), before("a", "d0"), release="1.36")
+    found, _ = ask(pod("pod", "c"), [node("a")], claim(), older_slice("a", "d0"), release="1.36")
     assert found == {"a": Status.unresolvable(NO_CONTAINER.format("c"))}
 
 
 def test_in_1_36_one_pod_of_a_node_uses_a_claim() -> None:
-    told = {"nodeAllocatableResourceClaimStatuses": [{"resourceClaimName": "c"}]}
+    statuses = {"nodeAllocatableResourceClaimStatuses": [{"resourceClaimName": "c"}]}
     others = {"nodeAllocatableResourceClaimStatuses": [{"resourceClaimName": "z"}]}
     found, _ = ask(
         wants("c"),
         [node(name) for name in "abcd"],
         claim(),
-        *(before(name, "d0") for name in "abcd"),
+        *(older_slice(name, "d0") for name in "abcd"),
         pods=[
-            filler("one", "a", "0", **told),
-            filler("two", "b", "0", **told),
-            filler("three", "b", "0", **told),
+            filler("one", "a", "0", **statuses),
+            filler("two", "b", "0", **statuses),
+            filler("three", "b", "0", **statuses),
             filler("four", "c", "0", **others),
         ],
         release="1.36",

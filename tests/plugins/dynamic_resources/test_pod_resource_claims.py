@@ -40,7 +40,7 @@ def test_the_special_claim_comes_after_the_pods_own() -> None:
     assert found.terms == [None, None]
 
 
-def test_an_assumed_pod_has_what_its_claims_take_in_its_status() -> None:
+def test_the_status_of_an_assumed_pod_lists_what_its_claims_consume() -> None:
     taken = {"n": (NodeAllocatableResourceClaimStatus(resource_claim_name="c"),), "m": ()}
     asking, state = pod("p", "c"), CycleState()
     assert assumed_status(state, asking, "n") is asking.status
@@ -51,7 +51,7 @@ def test_an_assumed_pod_has_what_its_claims_take_in_its_status() -> None:
     assert assumed_status(state, asking, "m") is asking.status
     told = assumed_status(state, asking, "n")
     assert told.node_allocatable_resource_claim_statuses == taken["n"]
-    # What is left of an earlier attempt is replaced.
+    # The statuses of an earlier attempt are replaced.
     again = replace(asking, status=told)
     assert assumed_status(state, again, "n") is told
     assert assumed_status(state, again, "m") == asking.status

@@ -208,7 +208,7 @@ def test_slices_with_groups_are_missing_unless_groups_are_known(
     assert [pool.is_incomplete for pool in found.pools] == incomplete
 
 
-def test_counters_may_be_out_of_the_nodes_reach() -> None:
+def test_a_node_may_not_reach_the_counters() -> None:
     elsewhere = {**COUNTERS, "nodeName": "b"}
     found = SlicePools(
         Store([_slice("c", count=2, **elsewhere), _grouped("s", "x", count=2)]),

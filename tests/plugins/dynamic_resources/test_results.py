@@ -100,7 +100,7 @@ def test_the_configuration_of_a_class_comes_once_and_before_the_claims() -> None
         *first,
         ("FromClaim", (), "for both"),
     ]
-    # In 1.36, requests are named even if they are all, once for each of them.
+    # 1.36 lists the requests even if these are all, and repeats the configuration for each.
     assert _config(allocate(*devices, config=own, older=True)) == [
         ("FromClass", ("r/big", "s"), "of the class"),
         *first,

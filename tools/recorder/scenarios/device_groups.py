@@ -80,7 +80,7 @@ def device_compatibility(draw: Random) -> Object:
 
 
 def device_compatibility_sequence(draw: Random) -> Object:
-    """Return the same with several claims, which take what the ones before them leave."""
+    """Return the same with several claims in turn, which compete for the devices."""
     return _with_sequence(_partitions(draw), draw, _claim_of_partitions)
 
 
@@ -156,7 +156,7 @@ def derived_attributes(draw: Random) -> Object:
 
 
 def derived_attributes_sequence(draw: Random) -> Object:
-    """Return the same with several claims, which take what the ones before them leave."""
+    """Return the same with several claims in turn, which compete for the devices."""
     return _with_sequence(_attributed(draw, nodes(draw, 2, 3)), draw, _claim_of_derived)
 
 

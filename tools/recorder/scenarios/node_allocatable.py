@@ -1,4 +1,4 @@
-"""Scenarios about devices that take cpu, memory and the like of their node."""
+"""Scenarios about devices that consume cpu, memory and other resources of their node."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ OTHER_CLASS = {
 
 
 def mapping(per_device: str) -> Object:
-    """Return a resource that each device is some of."""
+    """Return a node resource of which each device represents an amount."""
     return {"mapping": {"deviceMultiplier": per_device}}
 
 
 def share(key: str, factor: str) -> Object:
-    """Return a resource that each unit of a capacity is some of."""
+    """Return a node resource of which each unit of a capacity represents an amount."""
     return {"mapping": {"capacityKey": key, "capacityMultiplier": factor}}
 
 
 def overhead(**amounts: str) -> Object:
-    """Return a resource that a pod needs to use the device."""
+    """Return a node resource that a pod needs in order to use the device."""
     return {"overhead": amounts}
 
 
@@ -88,7 +88,7 @@ KINDS: dict[str, tuple[Object, Object]] = {
     ),
     "plain": ({}, {}),
 }
-#: Kinds whose devices are resources of their node, for claims that are allocated already.
+#: The kinds of devices in claims that are already allocated.
 SIMPLE = ("cores", "half", "numa", "gpu", "both", "plain")
 
 
@@ -135,7 +135,7 @@ def container(name: str, **resources: Any) -> Object:
 
 
 def status_of(claim: str, containers: list[str], **amounts: Any) -> Object:
-    """Return what a pod's status says of a claim."""
+    """Return the claim status of a pod."""
     return {"resourceClaimName": claim, "containers": containers, **amounts}
 
 
@@ -149,7 +149,7 @@ def with_pages(cluster: list[Object], draw: Random) -> None:
 
 
 def filler(draw: Random, number: int, on: str) -> Object:
-    """Return a pod that takes room of a node, partly by a claim."""
+    """Return a running pod that consumes node resources, some of them by a claim."""
     cpu = draw.choice(("500m", "1", "2", "3"))
     made = running(f"filler-{number}", on, number, cpu=cpu, priority=draw.choice((0, 0, 10)))
     if draw.random() < 0.6:
@@ -167,7 +167,7 @@ def filler(draw: Random, number: int, on: str) -> Object:
 
 
 def whole_pod(draw: Random, made: Object) -> None:
-    """Give a pod requests, and mostly limits, as a whole."""
+    """Give a pod pod-level requests, and mostly pod-level limits."""
     request, limit, own = draw.choice(
         (("1", None, None), ("6", None, None), ("3", "5", "4"), ("6", "7", "6"))
     )
@@ -179,14 +179,14 @@ def whole_pod(draw: Random, made: Object) -> None:
 
 
 def one_pod(draw: Random) -> Object:
-    """Return a pod whose claims take resources, among pods that have taken some."""
+    """Return a pod whose claims consume resources, on nodes where other pods run."""
     cluster = nodes(draw, 2, 4)
     with_pages(cluster, draw)
     names = [one["metadata"]["name"] for one in cluster]
     kind = draw.choice(tuple(KINDS))
     slices = []
     for name in names:
-        # An error ends the cycle: no node after it is asked.
+        # An error ends the cycle, so that later nodes are not asked.
         here = kind if kind == "whole" or draw.random() < 0.8 else draw.choice(SIMPLE)
         slices.append(resource_slice(name, devices_of(here, draw.choice((1, 2, 3)))))
     pods = [filler(draw, number, draw.choice(names)) for number in range(draw.randint(0, 6))]
@@ -201,7 +201,7 @@ def one_pod(draw: Random) -> Object:
         "mine": tuple(range(draw.randint(0 if last > 1 else 1, last)))
     }
     claims = [claim_of("mine", kind, draw.choice((1, 1, 2)))]
-    # Of several claims that fail, kube-scheduler names any.
+    # If several claims fail, kube-scheduler names any of them.
     if draw.random() < 0.3 and kind != "whole":
         uses["second"] = (0,)
         claims.append(claim_of("second", kind))
@@ -209,7 +209,7 @@ def one_pod(draw: Random) -> Object:
     if draw.random() < 0.25:
         whole_pod(draw, made)
     if draw.random() < 0.1:
-        # Left over from an attempt that failed.
+        # A status that a failed attempt has left.
         left = status_of("mine", ["c0"], mapping=[{"name": "cpu", "quantity": "64"}])
         made["status"]["nodeAllocatableResourceClaimStatuses"] = [left]
     return scenario(cluster, pods, slices, claims, pod=made)
@@ -248,7 +248,7 @@ def shared_claim(draw: Random) -> Object:
     if draw.random() < 0.2:
         del claim["status"]["reservedFor"]
     if draw.random() < 0.2 and "nodeSelector" in claim["status"]["allocation"]:
-        # A device that is gone beside one that is there.
+        # A device that no longer exists, in addition to one that does.
         gone = {"request": "r", "driver": DRIVER, "pool": on, "device": "gone"}
         claim["status"]["allocation"]["devices"]["results"].append(gone)
     pods = [user, *(filler(draw, number, draw.choice(names)) for number in range(2, 5))]
@@ -256,7 +256,7 @@ def shared_claim(draw: Random) -> Object:
 
 
 def preempting(draw: Random) -> Object:
-    """Return a pod that fits with its claims only if others go."""
+    """Return a pod that fits with its claims only if others are preempted."""
     cluster = nodes(draw, 2, 3)
     for node in cluster:
         node["status"]["allocatable"]["cpu"] = node["status"]["capacity"]["cpu"] = "4"
@@ -302,7 +302,7 @@ def backed(draw: Random) -> Object:
 
 
 def alone(draw: Random) -> Object:
-    """Return a pod for DynamicResources alone: no other plugin counts resources."""
+    """Return a pod for a profile in which only DynamicResources counts resources."""
     found = one_pod(draw)
     found["config"] = config("DynamicResources")
     return found
@@ -315,7 +315,7 @@ def single(draw: Random) -> Object:
 
 
 def sequence(draw: Random) -> Object:
-    """Return several pods that are placed in turn, and that take resources by claims."""
+    """Return several pods that are placed in turn and consume resources by claims."""
     cluster = nodes(draw, 2, 3)
     names = [one["metadata"]["name"] for one in cluster]
     kind = draw.choice(("cores", "half", "numa", "both", "gpu", "pool", "threads"))
