@@ -12,7 +12,7 @@ class Cluster {
     this.table = null;
     this.summary = null;
     this.decisions = [];
-    // The number of the newest decision that was told, which need not be the last by time.
+    // The number of the newest decision that was received, which need not be the last by time.
     this.lastDecision = 0;
     this.isLive = false;
     this.failure = "";
@@ -122,7 +122,7 @@ class Cluster {
     this.tell();
   }
 
-  /** Keep the newest decisions by time: those of the leader may be told late. */
+  /** Keep the newest decisions by time; the leader may report its decisions late. */
   setDecisions(decisions) {
     const sorted = [...decisions].sort((one, other) => one.time - other.time || one.sequence - other.sequence);
     this.decisions = sorted.slice(-MOST_DECISIONS);

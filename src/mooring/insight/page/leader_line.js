@@ -1,4 +1,4 @@
-// One line about the leader: whose decisions are shown, or what is missing and what to do.
+// The line about the leader: whose decisions are shown, or what is missing and what to do.
 import { html } from "./html.js";
 
 export function LeaderLine({ cluster }) {

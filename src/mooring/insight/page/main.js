@@ -37,12 +37,12 @@ function moment() {
   return cluster.about.past ? cluster.about.past.time : 0;
 }
 
-/** Return how the page stands to the leader; empty if none is looked for. */
+/** Return the state of the connection to the leader; empty if no leader is looked for. */
 function leaderState() {
   return cluster.summary && cluster.summary.leader ? cluster.summary.leader.state : "";
 }
 
-/** Return the number of the newest decision about a pod, so that its view is read again. */
+/** Return the number of the newest decision about a pod; its view is read again if it changes. */
 function newestOf([namespace, name]) {
   const found = cluster.decisions.filter((one) => one.namespace === namespace && one.name === name);
   return Math.max(0, ...found.map((one) => one.sequence));

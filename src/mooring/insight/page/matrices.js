@@ -26,7 +26,7 @@ export class ScoreMatrix extends Matrix {
   title = "Scores";
   about = "Raw → normalised, or one number where they are equal. The total is weighted.";
 
-  /** Return the feasible nodes, the best first; of equals, the chosen one. */
+  /** Return the feasible nodes, the best first; the chosen node comes first among equals. */
   rows({ nodes, totals, chosenNode }) {
     const rows = nodes.map((_, row) => row).filter((row) => totals[row] !== null);
     const isOther = (row) => Number(nodes[row] !== chosenNode);

@@ -1,5 +1,5 @@
-// One pod: why it is where it is or why it waits, as `mooring explain -o json` has it. The leader
-// answers about the attempts that it made; this page asks by its own rules.
+// The view of a pod: why it is on its node or why it waits, from the data of `mooring explain -o
+// json`. The leader explains its own attempts; "now", the page applies its own rules.
 import { html } from "./html.js";
 import { Attempts } from "./attempts.js";
 import { LeaderLine } from "./leader_line.js";
@@ -9,7 +9,7 @@ import { ScoreMatrix, VerdictMatrix } from "./matrices.js";
 import { amounts, count, diagnosis, moment, when } from "./format.js";
 import { get } from "./requests.js";
 
-// Milliseconds between two looks at the place in the leader's queue.
+// Milliseconds between two reads of the place in the leader's queue.
 const LOOK_AGAIN = 2000;
 const OUTCOMES = {
   scheduled: ["good", "scheduled"],
@@ -74,7 +74,7 @@ export class PodView extends Loaded {
     </section>`;
   }
 
-  /** What the leader says of an attempt. */
+  /** Return the leader's explanation of an attempt. */
   told(found, rules) {
     const [tone, words] = OUTCOMES[found.outcome] || ["quiet", found.outcome];
     const time = found.record && `Attempt ${found.record.attempt}, ${when(found.record.time)}`;
@@ -94,7 +94,7 @@ export class PodView extends Loaded {
       ${!found.currentNode && found.exists && html`<${Place} live=${this.state.place} first=${found.queueText} />`}`;
   }
 
-  /** What the plugins say by the rules of this page. */
+  /** Return the explanation by the rules of this page. */
   asked(found, { parameters, moment: past, cluster, leader }) {
     const [[namespace, name, attempt]] = parameters;
     const time = past ? `at ${moment(past)}` : "now";

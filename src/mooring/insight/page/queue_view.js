@@ -8,11 +8,11 @@ import { age } from "./format.js";
 import { get } from "./requests.js";
 
 const PAGE = 100;
-// The leader's queue moves although no decision is told: milliseconds between two looks.
+// Milliseconds between two reads of the leader's queue, which changes even without decisions.
 const LOOK_AGAIN = 3000;
 const TONES = { unschedulable: "warn", gated: "quiet", waiting: "quiet", nominated: "good" };
 
-/** Return a place without the events on which the pod is tried again: its own view lists them. */
+/** Return a place without the events on which the pod is tried again; the pod's view lists them. */
 function short(place) {
   return place.split(";")[0];
 }
