@@ -30,7 +30,9 @@ PARTS = ("KUBECTL", "KUBE_APISERVER", "ETCD")
         pytest.param(TESTS / "kubectl" / "tables", id="the suite's own steps"),
         pytest.param(MORE, id="more steps"),
         pytest.param(MORE / "pod_groups", id="steps about pod groups"),
-        pytest.param(MORE / "node_allocatable", id="steps about what devices take of their node"),
+        pytest.param(
+            MORE / "node_allocatable", id="steps about node resources that devices consume"
+        ),
     ],
 )
 def test_the_local_server_answers_as_the_real_one(tables: Path) -> None:

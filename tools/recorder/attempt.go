@@ -145,17 +145,17 @@ func (a *attempt) filter() error {
 	return failure
 }
 
-// takesNodeResources returns whether devices may take cpu, memory and the like of their node.
+// takesNodeResources returns whether devices may consume cpu, memory and other resources of their node.
 func takesNodeResources() bool {
 	return utilfeature.DefaultFeatureGate.Enabled(features.DRANodeAllocatableResources)
 }
 
-// nodeResources returns what the pod's claims take of a node's resources.
+// nodeResources returns the node resources that the pod's claims consume.
 func (a *attempt) nodeResources(node string) []v1.NodeAllocatableResourceClaimStatus {
 	return dynamicresources.ExtractPodNodeAllocatableResourceClaimStatus(a.e.logger, a.state, node)
 }
 
-// noteNodeResources records what the pod's claims would take of the resources of each feasible node.
+// noteNodeResources records the resources of each feasible node that the pod's claims would consume.
 func (a *attempt) noteNodeResources() {
 	entries := obj{}
 	for _, node := range a.feasible {

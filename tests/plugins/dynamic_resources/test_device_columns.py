@@ -134,11 +134,11 @@ def test_node_resources_of_devices_have_codes_only_with_the_gate() -> None:
 
     older = {"nodeAllocatableResourceMappings": {"cpu": {"allocationMultiplier": "1"}}}
     one = _slice("s", takes("1"), {}, takes("2"), takes("1"), older)
-    for amounts, expected in ((True, [1, 0, 2, 1, 3]), (False, [0] * 5)):
-        columns = DeviceColumns(lists=False, amounts=amounts)
+    for node_resources, expected in ((True, [1, 0, 2, 1, 3]), (False, [0] * 5)):
+        columns = DeviceColumns(lists=False, node_resources=node_resources)
         columns.change(None, one)
-        assert columns.amounts.codes[:5].tolist() == expected
-        assert columns.amounts.bound == max(expected) + 1
+        assert columns.node_resources.codes[:5].tolist() == expected
+        assert columns.node_resources.bound == max(expected) + 1
 
 
 def test_strings_that_nothing_is_compared_with_are_the_same() -> None:

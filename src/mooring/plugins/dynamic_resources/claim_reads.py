@@ -62,10 +62,10 @@ class ClaimReads:
         capacity: bool,
         rounding: Rounding = WHOLE,
         derived: DerivedAttributes | None = None,
-        amounts: bool = False,
+        node_resources: bool = False,
     ) -> None:
         self._rounding = rounding
-        self._amounts = amounts
+        self._node_resources = node_resources
         self._columns = columns
         self._selectors = selectors
         self._derived = derived
@@ -82,8 +82,8 @@ class ClaimReads:
             self._epoch = columns.epoch
             self._results.clear()
         inputs: list[Coded] = [columns.natures]
-        if self._amounts:
-            inputs.append(columns.amounts)
+        if self._node_resources:
+            inputs.append(columns.node_resources)
         expressions: dict[str, None] = {}
         derived: dict[_Derived, None] = {}
         capacities: list[CapacityRequirements | None] = []

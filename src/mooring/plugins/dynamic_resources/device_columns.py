@@ -123,9 +123,9 @@ class SerialCodes:
 class DeviceColumns:
     """The devices of all slices. Owned by the scheduling loop, shared by all profiles."""
 
-    def __init__(self, *, lists: bool, amounts: bool = False) -> None:
+    def __init__(self, *, lists: bool, node_resources: bool = False) -> None:
         self._lists = lists
-        self._amounts = amounts
+        self._node_resources = node_resources
         self._capacity = _INITIAL_CAPACITY
         #: Rows that have ever been used.
         self.size = 0
@@ -161,7 +161,7 @@ class DeviceColumns:
         self.contents = ValueCodes(self._capacity)
         #: The node resources that a device consumes; filled only if the gate
         #: DRANodeAllocatableResources is on.
-        self.amounts = ValueCodes(self._capacity)
+        self.node_resources = ValueCodes(self._capacity)
         #: A number of its own for every row that was ever written.
         self.serials = SerialCodes(self._capacity)
 
@@ -226,7 +226,7 @@ class DeviceColumns:
         self._unused_rows += len(devices)
 
     def _columns(self) -> list[ValueCodes]:
-        fixed = [self.drivers, self.faults, self.natures, self.contents, self.amounts]
+        fixed = [self.drivers, self.faults, self.natures, self.contents, self.node_resources]
         return [*fixed, *self.attributes.values(), *self.capacities.values()]
 
     def _place(self, count: int) -> int:
@@ -268,8 +268,8 @@ class DeviceColumns:
         self.natures.codes[start:end] = natures
         self.contents.codes[start:end] = contents
         self.faults.codes[start:end] = faults
-        if self._amounts:
-            self.amounts.codes[start:end] = list(map(self._amount_code, devices))
+        if self._node_resources:
+            self.node_resources.codes[start:end] = list(map(self._node_resource_code, devices))
         for name in {name for device in devices for name in device.attributes}:
             column = self._column(self.attributes, name)
             code = column.code
@@ -294,11 +294,11 @@ class DeviceColumns:
             self.epoch += 1
         return found
 
-    def _amount_code(self, device: Device) -> int:
+    def _node_resource_code(self, device: Device) -> int:
         now, older = device.node_allocatable_resources, device.node_allocatable_resource_mappings
         if not now and not older:
             return 0
-        return self.amounts.code((frozenset(now.items()), frozenset(older.items())))
+        return self.node_resources.code((frozenset(now.items()), frozenset(older.items())))
 
     def _fault(self, device: Device) -> str:
         for name, attribute in device.attributes.items():

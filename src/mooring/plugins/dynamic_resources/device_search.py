@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from mooring.api import ResourceClaim
-from mooring.api.quantity import parse_nanos
+from mooring.api.quantity import Quantity, parse_nanos
 from mooring.api.resource import DeviceAttribute
 from mooring.cel.depth import room_for
 from mooring.plugins.dynamic_resources.capacity import Rounding, consumption, fits
@@ -441,17 +441,9 @@ class DeviceSearch:
         ):
             return None
         undo: list[Callable[[], object]] = []
-        if device.consumes_counters:
-            if not features.partitionable_devices:
-                return None
-            # A shared device consumes counters once, however many claims share it.
-            if not (shared and self._is_shared_already(candidate.id)):
-                if features.compatibility_groups and not self._join(candidate, undo):
-                    return None
-                if not self._count(candidate):
-                    _take_back(undo)
-                    return None
-                undo.append(lambda: self._add_counters(candidate, -1))
+        if not self._consume_counters(candidate, shared, undo):
+            _take_back(undo)
+            return None
         if features.device_taints and any(
             taint.effect in _EFFECTS and not wanted.tolerates(taint) for taint in device.taints
         ):
@@ -479,18 +471,42 @@ class DeviceSearch:
         if not self.has_capacity(wanted, candidate):
             _take_back(undo)
             return None
-        rounding = self._ground.features.rounding
-        consumed = consumption(device, wanted.capacity, rounding) if shared else {}
-        if shared:
-            before = self._planned.get(candidate.id)
-            after = dict(before or {})
-            for name, quantity in consumed.items():
-                after[name] = after.get(name, 0) + quantity.nanos
-            self._planned[candidate.id] = after
-            undo.append(lambda: self._plan(candidate.id, before))
+        consumed = self._consume_capacity(wanted, candidate, undo) if shared else {}
         one.chosen.append(ChosenDevice(wanted, candidate, shared, consumed))
         undo.append(one.chosen.pop)
         return undo
+
+    def _consume_capacity(
+        self, wanted: Wanted, candidate: CandidateDevice, undo: list[Callable[[], object]]
+    ) -> dict[str, Quantity]:
+        """Plan the capacity that a request consumes of a shared device, and return it."""
+        consumed = consumption(candidate.device, wanted.capacity, self._ground.features.rounding)
+        before = self._planned.get(candidate.id)
+        after = dict(before or {})
+        for name, quantity in consumed.items():
+            after[name] = after.get(name, 0) + quantity.nanos
+        self._planned[candidate.id] = after
+        undo.append(lambda: self._plan(candidate.id, before))
+        return consumed
+
+    def _consume_counters(
+        self, candidate: CandidateDevice, shared: bool, undo: list[Callable[[], object]]
+    ) -> bool:
+        """Consume a device's counters; return False if that is impossible."""
+        if not candidate.device.consumes_counters:
+            return True
+        features = self._ground.features
+        if not features.partitionable_devices:
+            return False
+        # A shared device consumes counters once, however many claims share it.
+        if shared and self._is_shared_already(candidate.id):
+            return True
+        if features.compatibility_groups and not self._join(candidate, undo):
+            return False
+        if not self._count(candidate):
+            return False
+        undo.append(lambda: self._add_counters(candidate, -1))
+        return True
 
     def _join(self, candidate: CandidateDevice, undo: list[Callable[[], object]]) -> bool:
         """Add a device to the users of its pool's counters; return False if no group fits."""

@@ -24,6 +24,7 @@ from mooring.api.resource import CLAIM_FINALIZER
 from mooring.errors import ObjectError
 from mooring.framework.cluster_events import ClusterEvent
 from mooring.framework.decision import NodeStatuses
+from mooring.framework.features import FeatureGates
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -114,23 +115,7 @@ class DynamicResources(Plugin):
         self._waits = enabled("DRADeviceBindingConditions") and enabled(
             "DRAResourceClaimDeviceStatus"
         )
-        self._features = AllocatorFeatures(
-            admin_access=enabled("DRAAdminAccess"),
-            prioritized_list=enabled("DRAPrioritizedList"),
-            partitionable_devices=enabled("DRAPartitionableDevices"),
-            device_taints=enabled("DRADeviceTaints"),
-            binding_conditions=self._waits,
-            consumable_capacity=enabled("DRAConsumableCapacity"),
-            list_attributes=enabled("DRAListTypeAttributes"),
-            derived_attributes=enabled("DRADerivedAttributes"),
-            compatibility_groups=enabled("DRADeviceCompatibilityGroups"),
-            older_allocator=handle.features.release.older_allocator,
-            optional_node_operations=enabled("DRAOptionalNodeOperations"),
-            rounding=Rounding(
-                fractional=enabled("DRAFractionalCapacityRange"),
-                format_of_step=handle.features.release.rounds_in_format_of_step,
-            ),
-        )
+        self._features = _allocator_features(handle.features, binding_conditions=self._waits)
         self._taint_rules = enabled("DRADeviceTaints") and enabled("DRADeviceTaintRules")
         args = self.args.with_defaults(handle.features)
         filter_seconds = 0.0
@@ -147,11 +132,11 @@ class DynamicResources(Plugin):
         if self._features.derived_attributes:
             self._derived = handle.shared(f"{self.name}/derived", DerivedAttributes)
         #: Whether devices may consume resources of their node.
-        self._amounts = enabled("DRANodeAllocatableResources")
+        self._node_resources = enabled("DRANodeAllocatableResources")
         groups = handle.shared(f"{self.name}/groups", self._make_groups)
         self._devices = groups.devices
         self._node_check: NodeResourceCheck | None = None
-        if self._amounts:
+        if self._node_resources:
             self._node_check = NodeResourceCheck(
                 handle.features, self._devices, of_groups=self._of_groups
             )
@@ -184,7 +169,7 @@ class DynamicResources(Plugin):
             shares=features.consumable_capacity,
             groups=features.compatibility_groups,
             counters_everywhere=features.older_allocator,
-            amounts=self._amounts,
+            node_resources=self._node_resources,
         )
         reads = ClaimReads(
             devices.columns,
@@ -193,7 +178,7 @@ class DynamicResources(Plugin):
             capacity=features.consumable_capacity,
             rounding=features.rounding,
             derived=self._derived,
-            amounts=self._amounts,
+            node_resources=self._node_resources,
         )
         return GroupCache(devices, reads)
 
@@ -571,3 +556,24 @@ def _shared_in(state: CycleState) -> set[str] | None:
         shared = set()
         group.write(_SHARED, shared)
     return shared
+
+
+def _allocator_features(gates: FeatureGates, *, binding_conditions: bool) -> AllocatorFeatures:
+    enabled, release = gates.enabled, gates.release
+    return AllocatorFeatures(
+        admin_access=enabled("DRAAdminAccess"),
+        prioritized_list=enabled("DRAPrioritizedList"),
+        partitionable_devices=enabled("DRAPartitionableDevices"),
+        device_taints=enabled("DRADeviceTaints"),
+        binding_conditions=binding_conditions,
+        consumable_capacity=enabled("DRAConsumableCapacity"),
+        list_attributes=enabled("DRAListTypeAttributes"),
+        derived_attributes=enabled("DRADerivedAttributes"),
+        compatibility_groups=enabled("DRADeviceCompatibilityGroups"),
+        older_allocator=release.older_allocator,
+        optional_node_operations=enabled("DRAOptionalNodeOperations"),
+        rounding=Rounding(
+            fractional=enabled("DRAFractionalCapacityRange"),
+            format_of_step=release.rounds_in_format_of_step,
+        ),
+    )

@@ -91,7 +91,7 @@ class NodeDevices:
         lists: bool,
         shares: bool,
         groups: bool = False,
-        amounts: bool = False,
+        node_resources: bool = False,
         counters_everywhere: bool = False,
     ) -> None:
         self.pools = SlicePools(
@@ -100,7 +100,7 @@ class NodeDevices:
             groups=groups,
             counters_everywhere=counters_everywhere,
         )
-        self.columns = DeviceColumns(lists=lists, amounts=amounts)
+        self.columns = DeviceColumns(lists=lists, node_resources=node_resources)
         #: How each device is used, as a code.
         self.usage = ValueCodes(0)
         #: By slot; None for a slot that is not in use.

@@ -162,7 +162,7 @@ class NodeResourceCheck:
     @property
     def _any_consumer(self) -> bool:
         """Whether any device consumes resources of its node."""
-        return self._devices.columns.amounts.bound > 1
+        return self._devices.columns.node_resources.bound > 1
 
     def footprint(
         self,
