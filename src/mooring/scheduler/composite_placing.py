@@ -175,24 +175,16 @@ class CompositePlacing(PodGroupPlacing):
             self._clear(group)
             trial = await self._place_children(group, part_of_nodes)
             status = trial.statuses[group.entity_key]
-            is_chosen = status is None and len(placements) == 1
-            tried.append(
-                TriedPlacement(
-                    placement.name,
-                    len(part_of_nodes),
-                    (),
-                    status,
-                    is_chosen=is_chosen,
-                    parts=trial.parts,
-                )
-            )
+            one = TriedPlacement(placement.name, len(part_of_nodes), (), status, parts=trial.parts)
+            tried.append(one)
             if status is not None and status.is_error:
                 return _Trial({group.entity_key: status}, trial.results)
             if status is None:
                 if len(placements) == 1:
+                    one.is_chosen = True
                     return trial
-                fitting_placements.append(tried[-1])
-                pods = [one for _, placed in trial.results.values() for one in placed]
+                fitting_placements.append(one)
+                pods = [pair for _, placed in trial.results.values() for pair in placed]
                 fitting.append((GroupAssignments(placement.name, part_of_nodes, pods), trial))
             first = first or trial
         self._clear(group)

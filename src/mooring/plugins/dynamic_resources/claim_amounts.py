@@ -111,10 +111,9 @@ def _status(held: HeldDevices) -> NodeAllocatableResourceClaimStatus | None:
     per_container: dict[str, Quantity] = {}
     for one in held.devices:
         for name, resource in one.device.node_allocatable_resources.items():
-            if resource.mapping is not None:
-                quantity = _mapped(held.claim, one, name, resource.mapping)
-                if quantity is not None:
-                    mapped[name] = mapped.get(name, Quantity()) + quantity
+            quantity = _mapped(held.claim, one, name, resource.mapping)
+            if quantity is not None:
+                mapped[name] = mapped.get(name, Quantity()) + quantity
             if resource.overhead is not None:
                 _add_overhead(per_pod, name, resource.overhead.per_pod)
                 _add_overhead(per_container, name, resource.overhead.per_container)
@@ -148,12 +147,15 @@ def _text(quantity: Quantity | None) -> str | None:
 
 
 def _mapped(
-    claim: ResourceClaim, held: HeldDevice, name: str, mapping: NodeAllocatableMapping
+    claim: ResourceClaim, held: HeldDevice, name: str, mapping: NodeAllocatableMapping | None
 ) -> Quantity | None:
     """Return how much of a node resource a device represents.
 
-    Return None if the allocation does not consume the capacity that the mapping multiplies.
+    Return None if there is no mapping, or if the allocation does not consume the capacity that the
+    mapping multiplies.
     """
+    if mapping is None:
+        return None
     if not mapping.capacity_key:
         return None if mapping.device_multiplier is None else Quantity(mapping.device_multiplier)
     if not held.consumed:
