@@ -31,8 +31,8 @@ MAX_BYTES = 4 * 2**30
 #: The seconds of processor time that it may use.
 MAX_CPU_SECONDS = 60
 
-#: What `nice` gives if it is told nothing: a tenth of a processor that others want whole. With less,
-#: a busy machine would never answer.
+#: With this, the process gets a tenth of a processor that another one wants whole. With less, a
+#: busy machine would never answer.
 _LOW_PRIORITY = 10
 _FIRST_TO_END = "1000"
 #: Segments may be removed while they are read.
