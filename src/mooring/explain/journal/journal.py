@@ -19,14 +19,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from mooring.api import AnyPodGroup, CompositePodGroup, FinishedPod, Pod
-from mooring.client.resources import find_resource
+from mooring.api import AnyPodGroup, CompositePodGroup, Pod
+from mooring.explain.journal.change_entries import change_entry
 from mooring.explain.journal.checkpoint import Checkpoint, RecentPlacements, take_checkpoint
 from mooring.explain.journal.entries import (
-    FINISHED_PODS,
     AttemptBegins,
     Bound,
-    Change,
     CheckpointEnds,
     Compared,
     Entry,
@@ -43,7 +41,6 @@ from mooring.explain.journal.entries import (
     SegmentHead,
     WorkBegins,
 )
-from mooring.explain.journal.omission import encode_object
 from mooring.explain.journal.open_attempt import AttemptEnding, OpenAttempt, Scored
 from mooring.explain.journal.segment_writer import SegmentWriter
 from mooring.explain.journal.work_runs import AnswerEncoder, Fetch, WorkRuns
@@ -376,8 +373,10 @@ class SchedulingJournal(SilentTap):
             item = waiting.popleft()
             if type(item) is OpenAttempt:
                 batch += item.entries()
-            elif (make := _MAKERS.get(type(item))) is not None:
-                batch.append(make(item))
+            elif type(item) is tuple:
+                batch.append(change_entry(*item))
+            elif isinstance(item, AttemptEnding):
+                batch.append(item.entry())
             elif isinstance(item, Checkpoint):
                 self._add_all(batch)
                 self._begin_segment(item)
@@ -465,31 +464,7 @@ class _Comparison(msgspec.Struct, frozen=True):
         yield self.compared
 
 
-def _change(item: tuple[float, Any, Any, Any]) -> Change:
-    time, kind, old, new = item
-    obj = old if new is None else new
-    name = FINISHED_PODS if kind is FinishedPod else find_resource(kind).name
-    meta = obj.metadata
-    return Change(
-        time,
-        name,
-        meta.namespace,
-        meta.name,
-        encode_object(obj),
-        old is not None,
-        new is None,
-    )
-
-
 def _placement(attempt: SchedulingAttempt) -> tuple[str, str]:
     assumed = attempt.assumed
     assert assumed is not None
     return attempt.info.uid, assumed.node_name
-
-
-#: By the type of what waits: what makes its entry. Everything else is an entry, an OpenAttempt, a
-#: Fetch, a comparison or a Checkpoint.
-_MAKERS: dict[type, Callable[[Any], Entry]] = {
-    tuple: _change,
-    AttemptEnding: AttemptEnding.entry,
-}
