@@ -238,17 +238,17 @@ class SchedulingJournal(SilentTap):
 
     def reserved(self, attempt: SchedulingAttempt) -> None:
         """See SchedulingTap."""
-        current, placement = self._open, _placement(attempt)
+        current = self._open
         if (
             current is not None
             and current.info is attempt.info
             and current.decision is not None
             # A pod of a group may be placed again where an earlier cycle placed it.
-            and current.decision.node_name == placement[1]
+            and (current.group is None or current.decision.node_name == _placement(attempt)[1])
         ):
             current.reserved = self._now()
         else:
-            self._put(Reserved(self._now(), *placement))
+            self._put(Reserved(self._now(), *_placement(attempt)))
 
     def permitted(self, attempt: SchedulingAttempt) -> None:
         """See SchedulingTap."""
@@ -275,7 +275,9 @@ class SchedulingJournal(SilentTap):
 
     def bound(self, attempt: SchedulingAttempt) -> None:
         """See SchedulingTap."""
-        self._put(Bound(self._now(), *_placement(attempt)))
+        assumed = attempt.assumed
+        assert assumed is not None
+        self._put(Bound(self._now(), attempt.info.uid, assumed.node_name))
 
     def failed(self, info: QueuedPodInfo, failure: Failure) -> None:
         """See SchedulingTap."""
@@ -312,14 +314,16 @@ class SchedulingJournal(SilentTap):
         if self._open is not None:
             self._put_open()
         self._waiting.append(item)
-        if len(self._waiting) == _MANY:
-            self.when_many()
+        count = len(self._waiting)
+        if count >= _MANY:
+            if count == _MANY:
+                self.when_many()
+            elif count > MAX_WAITING:
+                self._end(_TOO_SLOW)
         if self._wants_checkpoint:
             self._wants_checkpoint = False
             assert self._running is not None
             self._running.scheduler.inbox.post(self._take_checkpoint)
-        if len(self._waiting) > MAX_WAITING:
-            self._end(_TOO_SLOW)
 
     def _take_checkpoint(self) -> None:
         """Take a checkpoint between two cycles, once the loop has handled all that was posted.
