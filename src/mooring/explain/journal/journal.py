@@ -315,15 +315,14 @@ class SchedulingJournal(SilentTap):
             self._put_open()
         self._waiting.append(item)
         count = len(self._waiting)
-        if count >= _MANY:
-            if count == _MANY:
-                self.when_many()
-            elif count > MAX_WAITING:
-                self._end(_TOO_SLOW)
+        if count == _MANY:
+            self.when_many()
         if self._wants_checkpoint:
             self._wants_checkpoint = False
             assert self._running is not None
             self._running.scheduler.inbox.post(self._take_checkpoint)
+        if count > MAX_WAITING:
+            self._end(_TOO_SLOW)
 
     def _take_checkpoint(self) -> None:
         """Take a checkpoint between two cycles, once the loop has handled all that was posted.
