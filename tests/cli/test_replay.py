@@ -141,5 +141,5 @@ def test_a_journal_of_a_newer_version(
     monkeypatch.setattr("mooring.explain.journal.journal_reading.FORMAT", 0)
     assert main(["replay", str(journal)]) == 1
     error = capsys.readouterr().err
-    assert "is of a newer version (format 2" in error
+    assert "is of a newer version (format 3" in error
     assert error.count("\n") == 1

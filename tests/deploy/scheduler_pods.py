@@ -67,6 +67,13 @@ class SchedulerPod:
         """Return all that the process wrote, without the quotes around quotes."""
         return self._log.read_text(encoding="utf-8", errors="replace").replace('\\"', '"')
 
+    def refused_requests(self) -> list[str]:
+        """Return the lines of the log about requests for which the scheduler lacks the rights.
+
+        A request is also forbidden in a namespace that is being deleted.
+        """
+        return [line for line in self.log().splitlines() if "is forbidden: User " in line]
+
     def wait_logged(self, part: str, start: int = 0, seconds: float = 30) -> None:
         """Wait until the log contains a text, past a place in it."""
         with suppress(AssertionError):

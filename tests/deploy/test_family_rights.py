@@ -90,7 +90,7 @@ def test_gangs_and_quotas_need_no_other_right(
         found = served.wait_for("Pod", "most", lambda one: condition(one).get("status") == "False")
         assert "ElasticQuota" in condition(found)["message"]
         assert events(served, "m0", "Scheduled")
-        for log in (scheduler.log(), controllers.log()):
-            assert "forbidden" not in log
-            assert "A right is missing" not in log
+        for process in (scheduler, controllers):
+            assert not process.refused_requests()
+            assert "A right is missing" not in process.log()
     assert controllers.runs

@@ -86,7 +86,7 @@ def test_a_gang_is_bound_and_told(deployed: Deployed) -> None:
         eventually(lambda: all_bound(api, "one"), "the gang is bound", 60)
         found = eventually(lambda: condition(api, "one"), "the condition")
         assert (found["status"], found["reason"]) == ("True", "Scheduled")
-        assert "forbidden" not in pod.log()
+        assert not pod.refused_requests()
 
 
 def test_a_status_that_cannot_be_written_is_said_and_the_gang_runs(deployed: Deployed) -> None:

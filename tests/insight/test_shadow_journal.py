@@ -15,9 +15,9 @@ from mooring.config import default_config
 from mooring.explain.journal.entries import (
     AttemptBegins,
     AttemptEnds,
-    Change,
     Compared,
     Entry,
+    PodUpdate,
     SegmentHead,
 )
 from mooring.explain.journal.head import make_head
@@ -221,7 +221,7 @@ def compare_after_the_change(entries: list[Entry]) -> None:
         if isinstance(one, AttemptBegins) and one.name == "refused"
     )
     three = entries[place : place + 3]
-    assert isinstance(entries[place + 3], Change)
+    assert isinstance(entries[place + 3], PodUpdate)
     entries[place : place + 4] = [entries[place + 3], *three]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from mooring.api import Pod
 from mooring.explain.journal.entries import (
     AttemptBegins,
     AttemptEnds,
@@ -23,10 +24,12 @@ from mooring.explain.journal.entries import (
     GaveBack,
     GroupBegins,
     GroupEnds,
+    PodUpdate,
     SegmentHead,
 )
 from mooring.explain.journal.journal_reading import read_journal
 from mooring.explain.journal.segments import list_segments
+from mooring.insight.replay.recorded_informers import updated_pod
 from tests.soak.soak import run_seed
 
 #: One scheduler alone, two replicas, and two schedulers side by side; all are killed at times.
@@ -99,6 +102,10 @@ def objects_of(entries: Iterable[Entry]) -> dict[tuple[str, str, str], Any]:
     for entry in entries:
         if isinstance(entry, SegmentHead):
             found = {}
+        if isinstance(entry, PodUpdate):
+            key = (entry.kind, entry.namespace, entry.name)
+            pod = updated_pod(msgspec.convert(found[key], Pod), entry)
+            found[key] = msgspec.json.decode(msgspec.json.encode(pod))
         if not isinstance(entry, Change | CheckpointObject):
             continue
         obj = msgspec.json.decode(entry.object)

@@ -262,16 +262,12 @@ class Cache:
     def _renew(self, info: PodInfo, pod: Pod) -> None:
         """Replace a pod by one with the same requests; recount it if selectors see a difference."""
         row = self._columns.rows.get(pod.spec.node_name)
-        old, new = info.pod.metadata, pod.metadata
-        if row is None or (old.labels == new.labels and old.namespace == new.namespace):
-            info.pod = pod
-            return
-        self._index.remove(info)
-        self.counters.remove_pod(info, row)
+        old = info.pod
         info.pod = pod
-        self._index.add(info)
-        self.counters.add_pod(info, row)
-        self._columns.relabel(row)
+        if row is not None and old.metadata.labels != pod.metadata.labels:
+            self._index.relabel(info, old.metadata.labels)
+            self.counters.relabel_pod(old, pod, row)
+            self._columns.relabel(row)
 
     def show_sizes(self, gauges: Mapping[str, Gauge]) -> None:
         """Let gauges show how many nodes, pods and assumed pods there are."""

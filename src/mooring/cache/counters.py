@@ -160,8 +160,22 @@ class Counters:
         """Remove a pod from the counts."""
         self._change_pod(info, row, -1)
 
+    def relabel_pod(self, old: Pod, new: Pod, row: int) -> None:
+        """Replace a pod by one with other labels; its terms stay as they are."""
+        if self._counters:
+            self._change_matching(old, row, -1)
+            self._change_matching(new, row, 1)
+
     def _change_pod(self, info: PodInfo, row: int, sign: int) -> None:
-        pod = info.pod
+        self._change_matching(info.pod, row, sign)
+        if info.has_affinity:
+            for kind in _KINDS:
+                change = self._terms[kind].change
+                for term in cast(Iterable[AffinityTerm], getattr(info, kind.value)):
+                    change(term, row, sign)
+
+    def _change_matching(self, pod: Pod, row: int, sign: int) -> None:
+        """Change the counters whose selectors match a pod."""
         meta = pod.metadata
         more = 0
         for counter in self._counter_index.candidates(meta.namespace, meta.labels):
@@ -172,11 +186,6 @@ class Counters:
                     more += counter.counts.nbytes
         if more:
             self._note_size(more)
-        if info.has_affinity:
-            for kind in _KINDS:
-                change = self._terms[kind].change
-                for term in cast(Iterable[AffinityTerm], getattr(info, kind.value)):
-                    change(term, row, sign)
 
     def set_size(self, size: int) -> None:
         """Set the number of rows."""

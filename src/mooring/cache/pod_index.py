@@ -3,7 +3,7 @@ pods."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TypeVar
 
 from mooring.api.labels import IN, Selector
@@ -34,6 +34,17 @@ class PodIndex:
         _discard(self._by_namespace, meta.namespace, info.uid)
         for key, value in meta.labels.items():
             _discard(self._by_label, (meta.namespace, key, value), info.uid)
+
+    def relabel(self, info: PodInfo, before: Mapping[str, str]) -> None:
+        """Take note that a pod has other labels than before."""
+        meta = info.pod.metadata
+        now, namespace = meta.labels, meta.namespace
+        for key, value in before.items():
+            if now.get(key) != value:
+                _discard(self._by_label, (namespace, key, value), info.uid)
+        for key, value in now.items():
+            if before.get(key) != value:
+                self._by_label.setdefault((namespace, key, value), {})[info.uid] = info
 
     def matching(self, namespaces: frozenset[str] | None, selector: Selector) -> Iterable[PodInfo]:
         """Yield the pods that a selector matches in some namespaces (None: in all)."""

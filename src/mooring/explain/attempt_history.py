@@ -96,7 +96,7 @@ class _Kept(msgspec.Struct, eq=False, gc=False):
     size: int = 0
 
 
-class _Decided(msgspec.Struct, frozen=True):
+class _Decided(msgspec.Struct, frozen=True, gc=False):
     """A decision with its pod, and the number and start time of the attempt."""
 
     decision: Decision
@@ -259,6 +259,10 @@ class AttemptHistory(SilentTap):
         decision = decided.decision
         if decision.outcome is Outcome.SCHEDULED and not self._keeps_more(decided):
             return None
+        return self._kept_details(decision)
+
+    def _kept_details(self, decision: Decision) -> AttemptDetails:
+        """Return the answers in a decision, which are to be kept; the list may be entered."""
         details = details_of(decision, self._parts)
         # Cached scores are shared, except for those of the few plugins that follow the pods.
         arrays = _NEW_ARRAYS if details.scores is decision.scores else 2 + 2 * len(details.scores)
@@ -285,16 +289,19 @@ class AttemptHistory(SilentTap):
         decided = self._decided
         if decided is not None and decided.info is attempt.info and self._group is None:
             self._decided = None
-            details = self._details(decided)
+            decision = decided.decision
             placed = PlacedAttempt(
                 attempt,
                 decided.attempt,
-                decided.decision.unschedulable_plugins,
+                decision.unschedulable_plugins,
                 self._seed,
                 self._sampling_start,
             )
-            log = self._log
-            log.append(placed if details is None else (self._enter_placed, (placed, details)))
+            if self._keeps_more(decided):
+                details = self._kept_details(decision)
+                self._log.append((self._enter_placed, (placed, details)))
+            else:
+                self._log.append(placed)
         else:
             self._list_decision()
             self._log.append((self._enter_permitted, (attempt.info.uid,)))
@@ -408,10 +415,14 @@ class AttemptHistory(SilentTap):
             self._kept.pop(record.sequence, None)
             self._size -= kept.size
         else:
-            attempts = self._by_pod.setdefault((record.namespace, record.name), [])
-            attempts.append(kept)
-            if len(attempts) > ATTEMPTS_PER_POD:
-                self._drop(attempts[0])
+            key = (record.namespace, record.name)
+            attempts = self._by_pod.get(key)
+            if attempts is None:
+                self._by_pod[key] = [kept]
+            else:
+                attempts.append(kept)
+                if len(attempts) > ATTEMPTS_PER_POD:
+                    self._drop(attempts[0])
         number = self._latest = record.sequence = self._latest + 1
         self._kept[number] = kept
         size = kept.size = _size_of(record)

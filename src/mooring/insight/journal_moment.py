@@ -18,6 +18,7 @@ from mooring.explain.journal.entries import (
     Forgot,
     GaveBack,
     Nominated,
+    PodUpdate,
     Reserved,
     SegmentHead,
     WorkBegins,
@@ -28,7 +29,6 @@ from mooring.informers.store import Store
 from mooring.insight.replay.engine import ReplayEngine
 from mooring.insight.replay.journal_span import journal_end
 from mooring.insight.replay.recorded_checkpoint import RecordedCheckpoint
-from mooring.insight.replay.recorded_informers import recorded_object
 from mooring.insight.replay.recorded_steps import (
     RecordedAttempt,
     RecordedGroup,
@@ -129,8 +129,8 @@ class _Building:
         match step:
             case RecordedCheckpoint():
                 step.restore(engine)
-            case Change():
-                engine.take_in(step, recorded_object(step))
+            case Change() | PodUpdate():
+                engine.take_in(step)
             case RecordedAttempt(compared=Compared() as compared):
                 self._add_compared(step, compared)
             case RecordedAttempt():

@@ -26,6 +26,7 @@ from mooring.explain.journal.entries import (
     GroupBegins,
     GroupEnds,
     Permitted,
+    PodUpdate,
     Reserved,
     SegmentHead,
 )
@@ -88,10 +89,9 @@ def test_changes_are_written_with_their_objects(tmp_path: Path) -> None:
     assert decode_as(bytes(nodes[1].object), Node).status.allocatable["cpu"] == "64"
     one = [change for change in changes if change.name == "one"]
     assert one[0].namespace == "default"
-    assert [bool(decode_as(bytes(change.object), Pod).spec.node_name) for change in one] == [
-        False,
-        True,
-    ]
+    assert [decode_as(bytes(change.object), Pod).spec.node_name for change in one] == [""]
+    updates = [update for update in read(tmp_path, PodUpdate) if update.name == "one"]
+    assert [bool(update.node) for update in updates] == [True]
     assert [change.time for change in changes] == sorted(change.time for change in changes)
 
 

@@ -41,20 +41,17 @@ def _decided(group: WorkloadPodGroup | None = None) -> tuple[OpenAttempt, Attemp
     )
 
 
-def test_a_pod_that_is_placed_makes_four_entries() -> None:
+def test_a_pod_that_is_placed_makes_two_entries_unless_it_waits_at_permit() -> None:
     current, attempt = _decided()
     decision, uid = attempt.decision, attempt.info.uid
     assert decision.totals is not None
     current.place(attempt, 15.0)
     assert current.decision is None, "the arrays of the scores are kept"
-    begins, ends, reserved, permitted = current.entries()
+    begins, ends = current.entries()
     assert isinstance(begins, AttemptBegins) and isinstance(ends, AttemptEnds)
     assert (begins.time, begins.attempt, begins.seed, begins.sampling_start) == (12.0, 3, 5, 6)
     assert (begins.within, begins.post_filter) == (None, True)
-    assert (reserved, permitted) == (
-        Reserved(14.0, uid, decision.node_name),
-        Permitted(15.0, uid),
-    )
+    assert (ends.reserved, ends.permitted) == (14.0, 15.0)
     record = ends.record
     assert (ends.time, record.time, record.attempt, record.name) == (13.0, attempt.start, 3, "web")
     assert (record.outcome, record.node) == ("scheduled", decision.node_name)
@@ -63,15 +60,23 @@ def test_a_pod_that_is_placed_makes_four_entries() -> None:
     assert (ends.top, ends.best) == (decision.totals.max(), 1)
     assert ends.totals == totals_digest(decision.totals)
     current.begun = True
-    assert [type(entry) for entry in current.entries()] == [AttemptEnds, Reserved, Permitted]
+    assert [type(entry) for entry in current.entries()] == [AttemptEnds]
+    current.waits = {"Quota": 5.0}
+    ends, *others = current.entries()
+    assert isinstance(ends, AttemptEnds) and (ends.reserved, ends.permitted) == (0.0, 0.0)
+    assert others == [
+        Reserved(14.0, uid, decision.node_name),
+        Permitted(15.0, uid, {"Quota": 5.0}),
+    ]
 
 
 def test_both_ways_to_the_end_of_an_attempt_give_the_same_entry() -> None:
     current, attempt = _decided()
     ending = replace(current, start=attempt.start).ending().entry()
     current.place(attempt, 15.0)
-    _, ends, _, _ = current.entries()
-    assert ends == ending
+    _, ends = current.entries()
+    assert isinstance(ends, AttemptEnds)
+    assert replace(ends, reserved=0.0, permitted=0.0) == ending
 
 
 def test_the_best_nodes_are_counted_if_the_decision_does_not_say_how_many_there_are() -> None:

@@ -18,7 +18,6 @@ from mooring.explain.journal.entries import (
 from mooring.framework.decision import Outcome
 from mooring.framework.status import Code
 from mooring.insight.replay.engine import ReplayEngine, to_status
-from mooring.insight.replay.recorded_informers import recorded_object
 from mooring.insight.replay.rules import recorded_rules
 from tests.explain.journal.journals import read
 from tests.insight.replay.recordings import JournaledCluster, journaled, node, pod
@@ -49,7 +48,7 @@ def engine_before(folder: Path, *plugins: type[Plugin]) -> tuple[ReplayEngine, A
     engine = ReplayEngine(recorded_rules(head, plugins))
     for entry in read(folder):
         if isinstance(entry, Change):
-            assert engine.take_in(entry, recorded_object(entry))
+            assert engine.take_in(entry)
         elif isinstance(entry, AttemptBegins):
             return engine, entry
     raise AssertionError
@@ -139,7 +138,7 @@ def test_extenders_answer_as_recorded(tmp_path: Path) -> None:
     (begins,) = read(tmp_path, AttemptBegins)
     for entry in read(tmp_path, Change):
         if entry.time <= begins.time:
-            engine.take_in(entry, recorded_object(entry))
+            engine.take_in(entry)
 
     def answer(verb: str, data: Any) -> ExtenderAnswer:
         return ExtenderAnswer(begins.time, "http://one", verb, begins.uid, data)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from mooring.api import CustomResource, FinishedPod, Pod, encode_json
-from mooring.explain.journal.entries import FINISHED_PODS, Change
+from mooring.explain.journal.entries import FINISHED_PODS, Change, PodUpdate
 from mooring.insight.replay.recorded_informers import (
     RecordedInformers,
     decode_object,
     recorded_object,
+    updated_pod,
 )
 from mooring.testing.builders import make_pod
+
+UPDATE = PodUpdate(
+    2.0, "default", "web", "7", "node-1", msgspec.Raw(b'{"phase":"Running"}'), {"zone": "a"}
+)
 
 
 def change(name: str = "web", *, known: bool = False, deleted: bool = False) -> Change:
@@ -48,6 +54,23 @@ def test_an_object_that_is_added_twice_contradicts() -> None:
     informers = RecordedInformers()
     assert applied(informers, change())
     assert not applied(informers, change())
+
+
+def test_an_update_holds_what_is_new_of_a_pod() -> None:
+    informers = RecordedInformers()
+    assert informers.object_after(UPDATE) is None
+    assert applied(informers, change())
+    before = informers.store(Pod).get("web", "default")
+    pod = informers.object_after(UPDATE)
+    assert informers.apply(UPDATE, pod)
+    assert informers.store(Pod).get("web", "default") is pod
+    assert (pod.metadata.resource_version, pod.metadata.labels) == ("7", {"zone": "a"})
+    assert (pod.spec.node_name, pod.status.phase) == ("node-1", "Running")
+    assert pod.spec.containers is before.spec.containers
+    later = replace(UPDATE, resource_version="8", labels=None)
+    again = updated_pod(pod, later)
+    assert (again.metadata.resource_version, again.metadata.labels) == ("8", {"zone": "a"})
+    assert again.spec is pod.spec
 
 
 def test_a_kind_has_one_store_however_it_is_named() -> None:

@@ -9,7 +9,7 @@ the changes after it, and decides each attempt again:
       CheckpointWork ...           the last runs of plugins' periodic work
       CheckpointPlacement ...      the order of pods on nodes, and the assumed pods
     CheckpointEnds
-    Change ...                     each object change, when the loop takes it in
+    Change, PodUpdate ...          each object change, when the loop takes it in
     WorkBegins, Fetched ...        periodic work of plugins, and the answers to their requests
     AttemptBegins                  everything that the cycle reads beside the state
       ExtenderAnswer ...           in the order of their arrival
@@ -23,14 +23,14 @@ value, without a new `FORMAT`: older readers ignore it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from mooring.explain.attempt_record import AttemptRecord
 
 #: The version of the format; readers refuse newer ones.
-FORMAT = 2
+FORMAT = 3
 
 #: Stands for no object where an object may be: msgspec cannot decode `Raw | None`.
 NOT_ASSUMED = msgspec.Raw(b"null")
@@ -160,6 +160,26 @@ class Change(JournalEntry, frozen=True, tag="change", gc=False):
     deleted: bool = False
 
 
+class PodUpdate(JournalEntry, frozen=True, tag="pod", gc=False):
+    """A change of a pod that concerns only the fields here, written in place of a Change.
+
+    All other fields of the pod are unchanged.
+    """
+
+    kind: ClassVar[str] = "pods.v1."
+    known: ClassVar[bool] = True
+    deleted: ClassVar[bool] = False
+
+    namespace: str
+    name: str
+    resource_version: str
+    #: The node that the pod is assigned to; "" if it has none.
+    node: str
+    status: msgspec.Raw
+    #: The labels if they have changed, as they do when a pod is bound to a node with a zone.
+    labels: dict[str, str] | None = None
+
+
 class Fetched(JournalEntry, frozen=True, tag="fetched", gc=False):
     """The answer to a request of a plugin to a server, which may change the plugin's state."""
 
@@ -278,6 +298,10 @@ class AttemptEnds(JournalEntry, frozen=True, tag="decided", gc=False):
     best: int = 0
     #: The weighted points of the chosen node by plugin; empty if nothing was scored.
     points: dict[str, int] = {}
+    #: When the pod had passed Reserve and Permit, if no other entry came in between. The reader
+    #: turns these times into entries Reserved and Permitted.
+    reserved: float = 0.0
+    permitted: float = 0.0
 
 
 class Reserved(JournalEntry, frozen=True, tag="reserved", gc=False):
@@ -371,6 +395,7 @@ Entry = (
     | CheckpointWork
     | CheckpointEnds
     | Change
+    | PodUpdate
     | Fetched
     | WorkBegins
     | GroupBegins

@@ -19,14 +19,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from mooring.api import AnyPodGroup, CompositePodGroup, FinishedPod, Pod
-from mooring.client.resources import find_resource
+from mooring.api import AnyPodGroup, CompositePodGroup, Pod
+from mooring.explain.journal.change_entries import change_entry
 from mooring.explain.journal.checkpoint import Checkpoint, RecentPlacements, take_checkpoint
 from mooring.explain.journal.entries import (
-    FINISHED_PODS,
     AttemptBegins,
     Bound,
-    Change,
     CheckpointEnds,
     Compared,
     Entry,
@@ -43,7 +41,6 @@ from mooring.explain.journal.entries import (
     SegmentHead,
     WorkBegins,
 )
-from mooring.explain.journal.omission import encode_object
 from mooring.explain.journal.open_attempt import AttemptEnding, OpenAttempt, Scored
 from mooring.explain.journal.segment_writer import SegmentWriter
 from mooring.explain.journal.work_runs import AnswerEncoder, Fetch, WorkRuns
@@ -241,17 +238,17 @@ class SchedulingJournal(SilentTap):
 
     def reserved(self, attempt: SchedulingAttempt) -> None:
         """See SchedulingTap."""
-        current, placement = self._open, _placement(attempt)
+        current = self._open
         if (
             current is not None
             and current.info is attempt.info
             and current.decision is not None
             # A pod of a group may be placed again where an earlier cycle placed it.
-            and current.decision.node_name == placement[1]
+            and (current.group is None or current.decision.node_name == _placement(attempt)[1])
         ):
             current.reserved = self._now()
         else:
-            self._put(Reserved(self._now(), *placement))
+            self._put(Reserved(self._now(), *_placement(attempt)))
 
     def permitted(self, attempt: SchedulingAttempt) -> None:
         """See SchedulingTap."""
@@ -278,7 +275,9 @@ class SchedulingJournal(SilentTap):
 
     def bound(self, attempt: SchedulingAttempt) -> None:
         """See SchedulingTap."""
-        self._put(Bound(self._now(), *_placement(attempt)))
+        assumed = attempt.assumed
+        assert assumed is not None
+        self._put(Bound(self._now(), attempt.info.uid, assumed.node_name))
 
     def failed(self, info: QueuedPodInfo, failure: Failure) -> None:
         """See SchedulingTap."""
@@ -316,13 +315,14 @@ class SchedulingJournal(SilentTap):
         if self._open is not None:
             self._put_open()
         self._waiting.append(item)
-        if len(self._waiting) == _MANY:
+        count = len(self._waiting)
+        if count == _MANY:
             self.when_many()
         if self._wants_checkpoint:
             self._wants_checkpoint = False
             assert self._running is not None
             self._running.scheduler.inbox.post(self._take_checkpoint)
-        if len(self._waiting) > MAX_WAITING:
+        if count > MAX_WAITING:
             self._end(_TOO_SLOW)
 
     def _take_checkpoint(self) -> None:
@@ -377,8 +377,10 @@ class SchedulingJournal(SilentTap):
             item = waiting.popleft()
             if type(item) is OpenAttempt:
                 batch += item.entries()
-            elif (make := _MAKERS.get(type(item))) is not None:
-                batch.append(make(item))
+            elif type(item) is tuple:
+                batch.append(change_entry(*item))
+            elif isinstance(item, AttemptEnding):
+                batch.append(item.entry())
             elif isinstance(item, Checkpoint):
                 self._add_all(batch)
                 self._begin_segment(item)
@@ -466,31 +468,7 @@ class _Comparison(msgspec.Struct, frozen=True):
         yield self.compared
 
 
-def _change(item: tuple[float, Any, Any, Any]) -> Change:
-    time, kind, old, new = item
-    obj = old if new is None else new
-    name = FINISHED_PODS if kind is FinishedPod else find_resource(kind).name
-    meta = obj.metadata
-    return Change(
-        time,
-        name,
-        meta.namespace,
-        meta.name,
-        encode_object(obj),
-        old is not None,
-        new is None,
-    )
-
-
 def _placement(attempt: SchedulingAttempt) -> tuple[str, str]:
     assumed = attempt.assumed
     assert assumed is not None
     return attempt.info.uid, assumed.node_name
-
-
-#: By the type of what waits: what makes its entry. Everything else is an entry, an OpenAttempt, a
-#: Fetch, a comparison or a Checkpoint.
-_MAKERS: dict[type, Callable[[Any], Entry]] = {
-    tuple: _change,
-    AttemptEnding: AttemptEnding.entry,
-}

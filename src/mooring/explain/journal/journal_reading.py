@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from mooring.errors import JournalError
 from mooring.explain.journal.entries import (
     FORMAT,
+    AttemptEnds,
     CheckpointBegins,
     CheckpointEnds,
     CheckpointObject,
@@ -28,6 +29,8 @@ from mooring.explain.journal.entries import (
     CheckpointWork,
     Entry,
     Fetched,
+    Permitted,
+    Reserved,
     SegmentHead,
 )
 from mooring.explain.journal.frames import TornFrameError, read_frames
@@ -147,7 +150,12 @@ class _Segment:
         bodies: dict[str, str] = {}
         for block in _blocks(self):
             for entry in self._block_entries(block, is_wanted):
-                if type(entry) is Fetched and entry.status:
+                if type(entry) is AttemptEnds and entry.reserved:
+                    record = entry.record
+                    yield entry
+                    yield Reserved(entry.reserved, record.uid, record.node)
+                    yield Permitted(entry.permitted, record.uid)
+                elif type(entry) is Fetched and entry.status:
                     yield self._whole(entry, bodies)
                 else:
                     yield entry

@@ -114,10 +114,12 @@ class OpenAttempt(msgspec.Struct):
         record = PlacedAttempt(
             placed, self.number, self.narrowed_by, self.seed, self.sampling_start
         ).record()
-        uid = record.uid
-        yield _make_end(self.decided, record, self.scored)
-        yield Reserved(self.reserved, uid, placed.assumed.node_name)
-        yield Permitted(self.permitted, uid, self.waits)
+        if self.waits:
+            yield _make_end(self.decided, record, self.scored)
+            yield Reserved(self.reserved, record.uid, record.node)
+            yield Permitted(self.permitted, record.uid, self.waits)
+        else:
+            yield _make_end(self.decided, record, self.scored, self.reserved, self.permitted)
 
     def beginning(self) -> AttemptBegins:
         """Return the entry for the beginning of the attempt."""
@@ -158,16 +160,24 @@ class AttemptEnding(msgspec.Struct, frozen=True):
         return _make_end(self.time, self.outline.record(), self.scored)
 
 
-def _make_end(time: float, record: AttemptRecord, scored: Scored | None) -> AttemptEnds:
+def _make_end(
+    time: float,
+    record: AttemptRecord,
+    scored: Scored | None,
+    reserved: float = 0.0,
+    permitted: float = 0.0,
+) -> AttemptEnds:
     if scored is None:
-        return AttemptEnds(time, record)
+        return AttemptEnds(time, record, reserved=reserved, permitted=permitted)
     totals, best = scored.totals, scored.best_count
     if best:
         top = totals.item(scored.chosen)
     else:
         top = int(totals.max())
         best = int(np.count_nonzero(totals == top))
-    return AttemptEnds(time, record, totals_digest(totals), top, best, scored.points)
+    return AttemptEnds(
+        time, record, totals_digest(totals), top, best, scored.points, reserved, permitted
+    )
 
 
 def totals_digest(totals: Ints) -> int:

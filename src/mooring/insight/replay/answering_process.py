@@ -31,8 +31,8 @@ MAX_BYTES = 4 * 2**30
 #: The seconds of processor time that a replay may use.
 MAX_CPU_SECONDS = 60
 
-#: The default of the command `nice`: about a tenth of a processor that another process wants too.
-#: With a lower priority, a busy machine would never answer.
+#: With this, the process gets about a tenth of a processor that another process wants too. With a
+#: lower priority, a busy machine would never answer.
 _LOW_PRIORITY = 10
 _FIRST_TO_END = "1000"
 #: How often a replay is tried: the journal may remove segments while they are read.

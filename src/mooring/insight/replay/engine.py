@@ -40,6 +40,7 @@ from mooring.explain.journal.entries import (
     Failed,
     Fetched,
     GaveBack,
+    PodUpdate,
     RecordedStatus,
 )
 from mooring.framework.decision import Decision, Outcome
@@ -153,9 +154,15 @@ class ReplayEngine:
 
     # The state.
 
-    def take_in(self, change: Change, obj: KubeObject) -> bool:
+    def take_in(self, change: Change | PodUpdate) -> bool:
         """Apply an object change; False if it contradicts the state: the journal lacks entries."""
+        return self.take_in_object(change, self.informers.object_after(change))
+
+    def take_in_object(self, change: Change | PodUpdate, obj: KubeObject | None) -> bool:
+        """Apply an object change, as `take_in` does, with the object after it."""
         self.set_time(change.time)
+        if obj is None:
+            return False
         consistent = self.informers.apply(change, obj)
         self.scheduler.inbox.drain()
         return consistent

@@ -33,6 +33,7 @@ from mooring.explain.journal.entries import (
     Entry,
     Fetched,
     GroupEnds,
+    PodUpdate,
     SegmentHead,
     WorkBegins,
 )
@@ -235,6 +236,8 @@ class _Run:
             max_in_unschedulable=head.max_in_unschedulable,
             periodic=self._works,
         )
+        #: The pods as they were recorded, and the nodes with those of them that had one.
+        self._recorded_pods = RecordedInformers()
         self._recorded = Cache(PodInfos(rules.gates))
         #: The pods whose recorded placement does not count, by uid.
         self._managed: dict[str, Pod] = {}
@@ -267,7 +270,7 @@ class _Run:
             case Fetched() if entry.work:
                 await self._until(entry.time)
                 self._answers.answer(entry)
-            case Change():
+            case Change() | PodUpdate():
                 await self._until(entry.time)
                 self._take_change(entry)
             case AttemptBegins():
@@ -354,8 +357,10 @@ class _Run:
 
     # Changes.
 
-    def _take_change(self, change: Change) -> None:
-        obj = recorded_object(change)
+    def _take_change(self, change: Change | PodUpdate) -> None:
+        obj = self._recorded_pods.object_after(change)
+        if obj is None:
+            return
         self._recorded_change(obj, deleted=change.deleted)
         if isinstance(obj, Pod) and type(obj) is Pod:
             self._take_pod(change, obj)
@@ -363,12 +368,16 @@ class _Run:
         self._informers.apply(change, obj)
 
     def _recorded_change(self, obj: Any, *, deleted: bool) -> None:
-        """Keep the cache of the recorded history up to date."""
+        """Keep the pods and the cache of the recorded history up to date."""
         cache = self._recorded
         if type(obj) is Pod:
+            pods, meta = self._recorded_pods.store(Pod), obj.metadata
             if deleted:
-                cache.remove_pod(obj.metadata.uid)
-            elif obj.spec.node_name:
+                pods.delete(meta.name, meta.namespace)
+                cache.remove_pod(meta.uid)
+                return
+            pods.add(obj)
+            if obj.spec.node_name:
                 cache.add_pod(obj)
         elif isinstance(obj, Node):
             if not deleted:
@@ -394,7 +403,7 @@ class _Run:
         for side in (self._report.recorded, self._report.own):
             side.pods.setdefault(uid, PodTimes(time))
 
-    def _take_pod(self, change: Change, pod: Pod) -> None:
+    def _take_pod(self, change: Change | PodUpdate, pod: Pod) -> None:
         uid, store = pod.metadata.uid, self._informers.store(Pod)
         is_new = not change.known and not change.deleted and not pod.spec.node_name
         if self._own and is_new and self._is_ours(pod) and uid not in self._managed:

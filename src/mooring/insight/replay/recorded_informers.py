@@ -6,17 +6,35 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from mooring.api import CustomResource, FinishedPod, KubeObject
+from mooring.api import CustomResource, FinishedPod, KubeObject, Pod
 from mooring.api.kinds import decode_as, decode_raw
+from mooring.api.pod import PodStatus
 from mooring.client.resources import KindLike, Resource, find_resource
-from mooring.explain.journal.entries import FINISHED_PODS, Change, CheckpointObject
+from mooring.explain.journal.entries import (
+    FINISHED_PODS,
+    Change,
+    CheckpointObject,
+    PodUpdate,
+)
 from mooring.informers.store import EventHandler, Store
 
 
 def recorded_object(entry: Change | CheckpointObject) -> Any:
     """Return the object of an entry, as the scheduler that wrote the journal held it."""
     return decode_object(entry.kind, entry.object)
+
+
+def updated_pod(pod: Pod, update: PodUpdate) -> Pod:
+    """Return a pod after an update."""
+    version, node = update.resource_version, update.node
+    if update.labels is None:
+        meta = replace(pod.metadata, resource_version=version)
+    else:
+        meta = replace(pod.metadata, resource_version=version, labels=update.labels)
+    spec = pod.spec if pod.spec.node_name == node else replace(pod.spec, node_name=node)
+    return replace(pod, metadata=meta, spec=spec, status=_STATUS.decode(update.status))
 
 
 def decode_object(kind: str, raw: msgspec.Raw) -> Any:
@@ -48,6 +66,7 @@ class _CustomDecoder:
 
 
 _CUSTOM: Any = _CustomDecoder()
+_STATUS = msgspec.json.Decoder(PodStatus)
 
 
 class RecordedInformer:
@@ -87,7 +106,17 @@ class RecordedInformers:
             found = self._by_name[kind] = self.store(recorded_kind(kind))
         return found
 
-    def apply(self, change: Change, obj: KubeObject) -> bool:
+    def object_after(self, change: Change | PodUpdate) -> Any:
+        """Return the object after a change; None if the change is of a pod that is not known.
+
+        Of a deleted object it is the last known state.
+        """
+        if isinstance(change, Change):
+            return recorded_object(change)
+        pod = self.named(change.kind).get(change.name, change.namespace)
+        return None if pod is None else updated_pod(pod, change)
+
+    def apply(self, change: Change | PodUpdate, obj: KubeObject) -> bool:
         """Apply a change to the stores; False if it contradicts what they hold."""
         store = self.named(change.kind)
         if change.deleted:

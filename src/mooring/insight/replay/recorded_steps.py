@@ -27,6 +27,7 @@ from mooring.explain.journal.entries import (
     GroupEnds,
     Nominated,
     Permitted,
+    PodUpdate,
     Reserved,
     SegmentHead,
     WorkBegins,
@@ -69,6 +70,7 @@ RecordedStep = (
     SegmentHead
     | RecordedCheckpoint
     | Change
+    | PodUpdate
     | Fetched
     | WorkBegins
     | RecordedAttempt
@@ -90,6 +92,7 @@ _ALONE = frozenset(
     {
         SegmentHead,
         Change,
+        PodUpdate,
         Fetched,
         WorkBegins,
         GroupBegins,

@@ -19,6 +19,7 @@ from mooring.explain.journal.entries import (
     GaveBack,
     Nominated,
     Permitted,
+    PodUpdate,
     Reserved,
     SegmentHead,
     WorkBegins,
@@ -39,7 +40,6 @@ from mooring.insight.replay.attempt_comparison import (
 from mooring.insight.replay.engine import ReplayEngine
 from mooring.insight.replay.group_replay import BeforeAttempt, GroupReplay, make_group_replay
 from mooring.insight.replay.recorded_checkpoint import RecordedCheckpoint
-from mooring.insight.replay.recorded_informers import recorded_object
 from mooring.insight.replay.recorded_steps import (
     RecordedAttempt,
     RecordedGroup,
@@ -87,6 +87,7 @@ class Replay:
         #: The methods that handle steps, by the type of the step.
         self._takers: Mapping[type[Any], Callable[[Any], None]] = {
             Change: self._take_change,
+            PodUpdate: self._take_change,
             RecordedAttempt: self._take_attempt,
             Reserved: self._take_reserved,
             Permitted: self._take_permitted,
@@ -180,11 +181,14 @@ class Replay:
             one.engine.close()
         self._engines = ()
 
-    def _take_change(self, change: Change) -> None:
-        obj = recorded_object(change)
-        for index, one in enumerate(self._engines):
-            if not one.engine.take_in(change, obj) and index == 0:
-                self.report.contradictions += 1
+    def _take_change(self, change: Change | PodUpdate) -> None:
+        if not self._engines:
+            return
+        # The engines hold the same objects.
+        obj = self._engines[0].engine.informers.object_after(change)
+        for one in self._engines:
+            if not one.engine.take_in_object(change, obj):
+                self._note_contradiction(one)
 
     # Attempts.
 
