@@ -134,5 +134,5 @@ def test_the_process_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "write_text", lambda self, text: written.append(f"{self} {text}"))
     limit_process()
     assert set(limits) == {resource.RLIMIT_CPU, resource.RLIMIT_DATA}
-    assert nice == [19]
+    assert nice == [10]
     assert written == ["/proc/self/oom_score_adj 1000"]
