@@ -44,7 +44,8 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
     current_node: str = ""
     #: Whether the pod still exists.
     exists: bool = True
-    #: The groups of the tree that the pod's group is part of, in its last attempt.
+    #: The groups of the tree that the pod's group is part of: in this attempt if it was replayed
+    #: from the journal, otherwise in their last one.
     tree: Sequence[GroupLine] = ()
     #: The extenders, which are not asked for an explanation.
     extenders: Sequence[str] = ()
@@ -90,7 +91,8 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
             lines.insert(1, f"  extenders are not asked for an explanation: {names}")
         if self.tree:
             top = f"{self.found.decision.pod.metadata.namespace}/{self.tree[0].name}"
-            lines += ["", f"The last attempt of composite pod group {top}:"]
+            which = "This" if self.from_journal else "The last"
+            lines += ["", f"{which} attempt of composite pod group {top}:"]
             lines += tree_table(self.tree)
         return lines
 

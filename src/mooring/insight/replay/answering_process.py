@@ -31,8 +31,8 @@ MAX_BYTES = 4 * 2**30
 #: The seconds of processor time that it may use.
 MAX_CPU_SECONDS = 60
 
-#: What `nice` gives if it is told nothing: a tenth of a processor that others want whole. With less,
-#: a busy machine would never answer.
+#: What `nice` gives if it is told nothing: a tenth of a processor that others want whole. With
+#: less, a busy machine would never answer.
 _LOW_PRIORITY = 10
 _FIRST_TO_END = "1000"
 #: Segments may be removed while they are read.
@@ -42,7 +42,8 @@ _TRIES = 3
 def find_attempt(folder: Path, question: JournalQuestion) -> AttemptBegins | None:
     """Return the newest attempt that a question is about; None if the journal holds none.
 
-    The newest segments are read first, and none that ended before `question.since`.
+    If the pod has several cycles in an attempt of its group, it is the last of them. The newest
+    segments are read first, and none that ended before `question.since`.
     """
     named = f'"{question.namespace}","{question.name}","{question.uid}'.encode()
 
@@ -78,7 +79,7 @@ def answer(folder: Path, question: JournalQuestion) -> AnsweringResult:
     ):
         was, now = record.node or record.message, decision.node_name or decision.message
         problem = f"the replay decided otherwise: {now}; recorded was: {was}"
-    return AnsweringResult(True, explanation_data([found]), record, problem)
+    return AnsweringResult(True, explanation_data([found]), record, problem, list(explained.tree))
 
 
 def _rules(head: SegmentHead) -> RunRules:

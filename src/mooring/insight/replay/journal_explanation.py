@@ -125,13 +125,19 @@ def explain_attempt(
     chosen: AttemptBegins,
     rules_of: Callable[[SegmentHead], RunRules],
 ) -> ExplainedAttempt:
-    """Examine a recorded attempt; `rules_of` gives the rules in the place of the recorded ones."""
+    """Examine a recorded attempt; `rules_of` gives the rules in the place of the recorded ones.
+
+    If it is one of several cycles of the pod in an attempt of its group, the one that the pod's
+    result comes from is examined.
+    """
     explaining = _Explaining(chosen)
     tree: Sequence[GroupLine] = ()
     replay = Replay(rules_of, before_attempt=explaining.look)
     entries = _up_to(read_journal(folder, since=chosen.time), chosen)
     try:
         for step in recorded_steps(entries):
+            if isinstance(step, RecordedGroup):
+                explaining.expect(step)
             replay.take(step)
             if explaining.found is not None:
                 tree = replay.tree if isinstance(step, RecordedGroup) else ()
@@ -159,12 +165,21 @@ class _Explaining:
 
     def __init__(self, chosen: AttemptBegins) -> None:
         self._chosen = chosen
+        #: The cycle to examine, if the attempt is that of a group.
+        self._cycle: RecordedAttempt | None = None
         self.found: Examination | None = None
         self.attempt: RecordedAttempt | None = None
 
+    def expect(self, group: RecordedGroup) -> None:
+        """Find the cycle that counts if the chosen one is part of a group's attempt."""
+        cycles = [one for one in group.steps if isinstance(one, RecordedAttempt)]
+        if any(one.begins == self._chosen for one in cycles):
+            own = [one for one in cycles if one.begins.uid == self._chosen.uid]
+            (self._cycle,) = _resulting(group, own)
+
     def look(self, attempt: RecordedAttempt, engine: ReplayEngine, pod: Pod) -> None:
         """Examine an attempt if it is the chosen one."""
-        if self.found is not None or attempt.begins != self._chosen:
+        if self.found is not None or not self._is_chosen(attempt):
             return
         profile = engine.scheduler.profiles.get(pod.spec.scheduler_name)
         if profile is None:
@@ -180,3 +195,8 @@ class _Explaining:
         answers = ask_filters(profile, engine.scheduler.nominator, pod, nodes)
         decision = engine.examine(attempt.begins, pod, post_filter=attempt.begins.post_filter)
         self.found = examine(answers, decision, attempt.begins.attempt)
+
+    def _is_chosen(self, attempt: RecordedAttempt) -> bool:
+        if self._cycle is not None:
+            return attempt is self._cycle
+        return attempt.begins == self._chosen
