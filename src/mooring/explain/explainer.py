@@ -284,9 +284,12 @@ def _at_permit(wait: PermitWait) -> QueuePlace:
 
 
 def _agree(recorded: Examination, now: Examination) -> bool:
-    """Return whether the first refusal of every node is still the recorded one."""
+    """Return whether the same nodes are asked, and the first refusal of each is the recorded one.
+
+    A pod of a group was asked about the nodes of one placement only.
+    """
     before, after = recorded.verdicts, now.verdicts
-    if before.names != after.names:
+    if before.names != after.names or not np.array_equal(before.asked, after.asked):
         return False
     index = {status: code for code, status in enumerate(before.statuses)}
     # The last entry is what PASSES, which is -1, finds.

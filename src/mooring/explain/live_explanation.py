@@ -84,6 +84,9 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
             [self.found], width, nodes=nodes, current=self.current_node, queue=queue
         )
         lines[0] = self._heading()
+        if self.asked_now and self.record is not None and self.record.message:
+            text = f"  attempt {self.record.attempt}: {self.record.message}"
+            lines[1:1] = wrap(text, width, indent="    ")
         if self.journal_problem:
             lines[1:1] = wrap(f"  the journal: {self.journal_problem}", width, indent="    ")
         if self.extenders and not self.from_journal:

@@ -14,10 +14,12 @@ from mooring.explain.journal.entries import (
     CheckpointEnds,
     Compared,
     Entry,
+    Failed,
     Fetched,
     Forgot,
     GaveBack,
     Nominated,
+    Permitted,
     Reserved,
     SegmentHead,
     WorkBegins,
@@ -138,13 +140,12 @@ class _Building:
             case RecordedGroup():
                 for member in step.steps:
                     self._take_member(engine, member)
+                self._add_group(engine, step)
             case _:
                 self._take_member(engine, step)
 
     def _take_member(self, engine: ReplayEngine, step: object) -> None:
         match step:
-            case RecordedAttempt():
-                self._add(step.ends)
             case Reserved():
                 engine.reserve(step.time, step.uid, step.node)
             case GaveBack():
@@ -172,6 +173,26 @@ class _Building:
                 record.node,
                 record.message,
             )
+
+    def _add_group(self, engine: ReplayEngine, group: RecordedGroup) -> None:
+        """Add what became of the pods of a group; what was only tried is no decision."""
+        nodes: dict[str, str] = {}
+        results: dict[str, Permitted | Failed] = {}
+        for step in group.steps:
+            if isinstance(step, Reserved):
+                nodes[step.uid] = step.node
+            elif isinstance(step, Permitted | Failed):
+                results[step.uid] = step
+        for uid, result in results.items():
+            for pod in engine.pods_of(uid):
+                outcome, node, message = BOUND, nodes.get(uid, ""), ""
+                if isinstance(result, Failed):
+                    outcome = UNSCHEDULABLE if result.rejected else Outcome.ERROR.value
+                    node, message = "", result.message
+                meta, profile = pod.metadata, pod.spec.scheduler_name
+                self.decisions.add(
+                    result.time, meta.namespace, meta.name, outcome, profile, node, message
+                )
 
     def _add_compared(self, attempt: RecordedAttempt, compared: Compared) -> None:
         """Add what the other scheduler did, and how a shadow compares with it."""

@@ -19,6 +19,7 @@ from mooring.explain.journal.segments import list_segments
 from mooring.insight.replay import answering_process
 from mooring.insight.replay.answering_process import answer, find_attempt, limit_process, main
 from mooring.insight.replay.child_replayer import AnsweringRequest, AnsweringResult
+from mooring.insight.replay.journal_explanation import ONLY_A_TRIAL
 from tests.explain.journal.journals import read
 from tests.insight.replay.recordings import (
     TREES,
@@ -26,6 +27,7 @@ from tests.insight.replay.recordings import (
     journaled,
     node,
     pod,
+    refuse_tree,
     schedule_some,
     schedule_tree,
 )
@@ -99,6 +101,12 @@ def test_a_pod_of_a_tree_is_explained_with_the_cycle_that_counts_and_its_tree(
         (1, "leader", "all nodes", True),
         (1, "workers", "all nodes", True),
     ]
+
+
+def test_a_trial_is_not_taken_for_the_result_of_a_pod(tmp_path: Path) -> None:
+    journaled(tmp_path, refuse_tree, gates=TREES)
+    assert answer(tmp_path, asked("leader-0")).problem == ""
+    assert answer(tmp_path, asked("workers-0")).problem == ONLY_A_TRIAL
 
 
 def test_an_attempt_that_cannot_be_repeated(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from mooring.explain.journal.entries import AttemptBegins, SegmentHead
 from mooring.explain.journal.journal_questions import JournalQuestion
 from mooring.explain.journal.journal_reading import find_entries
 from mooring.insight.replay.child_replayer import AnsweringRequest, AnsweringResult
-from mooring.insight.replay.journal_explanation import explain_attempt
+from mooring.insight.replay.journal_explanation import ONLY_A_TRIAL, explain_attempt
 from mooring.insight.replay.replaying import RunRules
 from mooring.insight.replay.rules import recorded_rules
 
@@ -73,7 +73,7 @@ def answer(folder: Path, question: JournalQuestion) -> AnsweringResult:
         return AnsweringResult(known=True, problem=str(error))
     found, ends = explained.found, explained.attempt.ends
     record = None if ends is None else ends.record
-    decision, problem = found.decision, ""
+    decision, problem = found.decision, ONLY_A_TRIAL if explained.is_trial else ""
     if record is not None and (
         record.node != decision.node_name or record.message != decision.message
     ):

@@ -90,7 +90,8 @@ def _read(output: bytes) -> JournalAnswer | None:
         return None
     found = None
     if result.explanation is not None:
-        found = read_examination({"recorded": False, **result.explanation})
+        more = {"recorded": False, "record": msgspec.to_builtins(result.record)}
+        found = read_examination({**more, **result.explanation})
     return JournalAnswer(
         found=found, record=result.record, problem=result.problem, tree=result.tree
     )

@@ -14,9 +14,6 @@ from mooring.explain.examination import Examination, ask_filters, examine
 from mooring.explain.journal.entries import (
     AttemptBegins,
     Entry,
-    Failed,
-    GaveBack,
-    Reserved,
     SegmentHead,
 )
 from mooring.explain.journal.journal_reading import read_journal
@@ -29,6 +26,12 @@ from mooring.insight.replay.recorded_steps import (
     recorded_steps,
 )
 from mooring.insight.replay.replaying import Replay, RunRules
+
+#: What is said of a trial.
+ONLY_A_TRIAL = (
+    "the pod's group was refused before the pod was tried; this is a trial in another placement, "
+    "or without pods that could be preempted"
+)
 
 #: Seconds after the beginning of an attempt within which it has certainly ended.
 _MARGIN = 3600.0
@@ -44,6 +47,8 @@ class ExplainedAttempt(msgspec.Struct, frozen=True):
     rules: str
     #: What became of the groups of the tree that the pod's group is part of, if it is.
     tree: Sequence[GroupLine] = ()
+    #: Whether it is only a trial: the pod's group was refused before the pod was tried.
+    is_trial: bool = False
 
 
 def find_attempts(folder: str | os.PathLike[str], name: str, namespace: str) -> list[AttemptBegins]:
@@ -51,7 +56,7 @@ def find_attempts(folder: str | os.PathLike[str], name: str, namespace: str) -> 
 
     In the attempt of a group a pod may have several cycles: one for each placement, and more when
     PodGroupPostFilter tries the group without other pods. The one that its result comes from is
-    returned.
+    returned, or the first one if its result comes from none of them.
 
     Raise ObjectError if there is none, or if pods of several namespaces have the name.
     """
@@ -64,7 +69,8 @@ def find_attempts(folder: str | os.PathLike[str], name: str, namespace: str) -> 
     for step in recorded_steps(read_journal(folder)):
         if isinstance(step, RecordedGroup):
             cycles = [one for one in step.steps if isinstance(one, RecordedAttempt)]
-            cycles = _resulting(step, [one for one in cycles if is_asked(one)])
+            cycles = [one for one in cycles if is_asked(one)][:1]
+            cycles = [step.counted(one.begins.uid) or one for one in cycles]
         else:
             cycles = [step] if isinstance(step, RecordedAttempt) and is_asked(step) else []
         found += [cycle.begins for cycle in cycles]
@@ -81,31 +87,6 @@ def find_attempts(folder: str | os.PathLike[str], name: str, namespace: str) -> 
             "with -n"
         )
     return found
-
-
-def _resulting(group: RecordedGroup, cycles: list[RecordedAttempt]) -> list[RecordedAttempt]:
-    """Return the cycle of a pod from which its result in a group's attempt comes.
-
-    If the pod has found a node and shares the fate of its group, that is its first cycle: the
-    group's message is about the first placement.
-    """
-    if not cycles:
-        return []
-    uid, node, message = cycles[0].begins.uid, "", ""
-    for step in group.steps:
-        match step:
-            case Reserved(uid=one) if one == uid:
-                node = step.node
-            case GaveBack(uid=one) if one == uid:
-                node = ""
-            case Failed(uid=one) if one == uid:
-                message = step.message
-    records = [(one, one.ends.record) for one in cycles if one.ends is not None]
-    if node:
-        same = [one for one, record in records if record.node == node][-1:]
-    else:
-        same = [one for one, record in records if message and record.message == message][:1]
-    return same or cycles[:1]
 
 
 def choose_attempt(found: list[AttemptBegins], number: int | None) -> AttemptBegins:
@@ -128,7 +109,7 @@ def explain_attempt(
     """Examine a recorded attempt; `rules_of` gives the rules in the place of the recorded ones.
 
     If it is one of several cycles of the pod in an attempt of its group, the one that the pod's
-    result comes from is examined.
+    result comes from is examined, or the first one if its result comes from none of them.
     """
     explaining = _Explaining(chosen)
     tree: Sequence[GroupLine] = ()
@@ -149,7 +130,9 @@ def explain_attempt(
             f"the state before attempt {chosen.attempt} of pod {chosen.namespace}/{chosen.name} at "
             f"{format_time(chosen.time)} cannot be rebuilt: the journal lacks its pod"
         )
-    return ExplainedAttempt(explaining.found, explaining.attempt, replay.report.rules, tree)
+    return ExplainedAttempt(
+        explaining.found, explaining.attempt, replay.report.rules, tree, explaining.is_trial
+    )
 
 
 def _up_to(entries: Iterable[Entry], chosen: AttemptBegins) -> Iterator[Entry]:
@@ -167,15 +150,17 @@ class _Explaining:
         self._chosen = chosen
         #: The cycle to examine, if the attempt is that of a group.
         self._cycle: RecordedAttempt | None = None
+        #: Whether the pod's result does not come from it.
+        self.is_trial = False
         self.found: Examination | None = None
         self.attempt: RecordedAttempt | None = None
 
     def expect(self, group: RecordedGroup) -> None:
         """Find the cycle that counts if the chosen one is part of a group's attempt."""
-        cycles = [one for one in group.steps if isinstance(one, RecordedAttempt)]
+        cycles = group.cycles(self._chosen.uid)
         if any(one.begins == self._chosen for one in cycles):
-            own = [one for one in cycles if one.begins.uid == self._chosen.uid]
-            (self._cycle,) = _resulting(group, own)
+            counted = group.counted(self._chosen.uid)
+            self._cycle, self.is_trial = counted or cycles[0], counted is None
 
     def look(self, attempt: RecordedAttempt, engine: ReplayEngine, pod: Pod) -> None:
         """Examine an attempt if it is the chosen one."""
