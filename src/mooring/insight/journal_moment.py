@@ -38,7 +38,12 @@ from mooring.insight.replay.recorded_steps import (
     recorded_steps,
 )
 from mooring.insight.replay.rules import ReplayRules
-from mooring.insight.seen_decisions import BOUND, UNSCHEDULABLE, SeenDecisions
+from mooring.insight.seen_decisions import (
+    BOUND,
+    UNSCHEDULABLE,
+    SeenDecisions,
+    ShadowOpinion,
+)
 from mooring.scheduler.scheduler import Scheduler
 
 Folder = str | os.PathLike[str]
@@ -55,9 +60,13 @@ class JournalMoment:
     failure = ""
     unread: Sequence[str] = ()
 
-    def __init__(self, engine: ReplayEngine, decisions: SeenDecisions) -> None:
+    def __init__(
+        self, engine: ReplayEngine, decisions: SeenDecisions, *, is_shadow: bool = False
+    ) -> None:
         self._engine = engine
         self.decisions = decisions
+        #: Whether a shadow wrote the journal: then another scheduler put the pods where they are.
+        self.is_shadow = is_shadow
 
     @property
     def scheduler(self) -> Scheduler:
@@ -99,7 +108,7 @@ def read_moment_of(folder: Folder, time: float, rules_of: RulesOf) -> JournalMom
         building.close()
         raise
     assert building.engine is not None, "a journal begins with a head"
-    return JournalMoment(building.engine, building.decisions)
+    return JournalMoment(building.engine, building.decisions, is_shadow=building.is_shadow)
 
 
 def _up_to(entries: Iterable[Entry], time: float) -> Iterator[Entry]:
@@ -119,12 +128,14 @@ class _Building:
     def __init__(self, rules_of: RulesOf) -> None:
         self._rules_of = rules_of
         self.engine: ReplayEngine | None = None
+        self.is_shadow = False
         self.decisions = SeenDecisions(lambda: 0.0)
 
     def take(self, step: RecordedStep) -> None:
         if isinstance(step, SegmentHead):
             self.close()
             self.engine = ReplayEngine(self._rules_of(step), lenient=True)
+            self.is_shadow = step.their_config is not None
             return
         engine = self.engine
         assert engine is not None, "a journal begins with a head"
@@ -196,11 +207,10 @@ class _Building:
 
     def _add_compared(self, attempt: RecordedAttempt, compared: Compared) -> None:
         """Add what the other scheduler did, and how a shadow compares with it."""
-        begins, notes = attempt.begins, [compared.verdict]
-        if compared.ours and compared.ours != compared.theirs:
-            notes.append(f"the shadow would choose {compared.ours}")
-        if compared.plugin:
-            notes.append(compared.plugin)
+        begins = attempt.begins
+        opinion = ShadowOpinion(
+            compared.verdict, compared.ours, compared.lost, compared.plugin, compared.reason
+        )
         self.decisions.add(
             compared.time,
             begins.namespace,
@@ -208,7 +218,7 @@ class _Building:
             BOUND if compared.theirs else UNSCHEDULABLE,
             begins.profile,
             compared.theirs,
-            f"shadow: {', '.join(notes)}",
+            compared=opinion,
         )
 
     def close(self) -> None:
