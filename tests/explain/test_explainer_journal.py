@@ -161,6 +161,23 @@ async def test_the_tree_of_the_last_attempt_is_not_shown_for_a_replayed_one() ->
     assert (found.from_journal, found.tree) == (True, ())
 
 
+async def test_a_trial_that_is_replayed_does_not_hide_why_the_attempt_failed() -> None:
+    world = JournaledWorld()
+    world.add_nodes(1, cpu=1)
+    await world.try_pod("p", cpu=3)
+    kept = world.history.find("default", "p")
+    assert kept is not None
+    world.history.limit = 3000
+    await world.try_pod("q")
+    world.hold(1, problem="this is a trial")
+    found = await world.explain(1)
+    assert found.from_journal and found.found.decision.message == ""
+    assert found.lines()[1:3] == [
+        "  the journal: this is a trial",
+        f"  attempt 1: {kept.record.message}",
+    ]
+
+
 async def test_a_record_that_is_gone_comes_from_the_journal() -> None:
     world = JournaledWorld(limit=1)
     world.add_nodes(1, cpu=1)

@@ -11,6 +11,7 @@ from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.data import explanation_data
 from mooring.explain.examination import Examination
 from mooring.explain.group_explanation import tree_table
+from mooring.explain.outcome_texts import message_of
 from mooring.explain.queue_text import duration_text, queue_text
 from mooring.explain.tables import wrap
 from mooring.explain.text import explanation_text
@@ -84,8 +85,10 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
             [self.found], width, nodes=nodes, current=self.current_node, queue=queue
         )
         lines[0] = self._heading()
-        if self.asked_now and self.record is not None and self.record.message:
-            text = f"  attempt {self.record.attempt}: {self.record.message}"
+        told = "" if self.record is None else self.record.message
+        if self.record is not None and told not in ("", message_of(self.found.decision)):
+            # Asked now, or in a cycle that did not decide, the plugins may say something else.
+            text = f"  attempt {self.record.attempt}: {told}"
             lines[1:1] = wrap(text, width, indent="    ")
         if self.journal_problem:
             lines[1:1] = wrap(f"  the journal: {self.journal_problem}", width, indent="    ")
