@@ -26,12 +26,18 @@ async def test_the_slider_shows_other_moments(browser: Any, tmp_path: Path) -> N
         pending = tab.get_by_text("Pods pending").locator("..")
         await placed.get_by_text("2").wait_for()
         await pending.get_by_text("1").wait_for()
+        assert await tab.get_by_text("a shadow").count() == 0
         slider = tab.get_by_label("Moment")
         await slider.evaluate(SLIDE, moments.between)
         await placed.get_by_text("1").wait_for()
         await pending.get_by_text("0").wait_for()
         await tab.get_by_role("link", name="Decisions").click()
-        assert [row[2] for row in (await texts(tab, "#decisions"))[1:]] == ["default/one"]
+        heading, *rows = await texts(tab, "#decisions")
+        assert [row[2] for row in rows] == ["default/one"]
+        assert (heading[3:], rows[0][4]) == (
+            ["Node", "Told by", "What its scheduler says"],
+            "journal",
+        )
         await slider.evaluate(SLIDE, moments.after)
         row = tab.get_by_role("row").filter(has_text="two")
         await row.get_by_text("0/2 nodes are available").wait_for()

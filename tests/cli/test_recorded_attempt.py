@@ -12,6 +12,7 @@ from mooring.cli.main import main
 from tests.insight.replay.recordings import (
     TREES,
     journaled,
+    refuse_tree,
     schedule_some,
     schedule_tree,
     write_config,
@@ -99,3 +100,14 @@ def test_a_pod_without_a_group_has_no_tree(
 ) -> None:
     assert main(["explain", "web-1", "--journal", str(journal), "-o", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["tree"] == []
+
+
+def test_a_trial_says_that_it_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    journaled(tmp_path, refuse_tree, gates=TREES)
+    for name, is_trial in (("leader-0", False), ("workers-0", True)):
+        command = ["explain", name, "--journal", str(tmp_path)]
+        assert main(command) == 0
+        text = " ".join(capsys.readouterr().out.split())
+        assert ("the pod's group was refused before the pod was tried; this is" in text) == is_trial
+        assert main([*command, "-o", "json"]) == 0
+        assert json.loads(capsys.readouterr().out)["trial"] == is_trial

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
+import select
 import socket
 import ssl
+import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -212,3 +215,66 @@ async def test_a_socket_is_waited_for_on_the_right_side(
     with near, far:
         await dialer.wait_ready(loop, error, near, writing=writing)  # type: ignore[arg-type]
     assert loop.seen == [f"add_{side} {number}", f"remove_{side} {number}"]
+
+
+class ResettingContext(ssl.SSLContext):
+    """A context under which the server resets each connection right before TLS begins."""
+
+    listener: socket.socket
+    numbers: list[int]
+
+    def wrap_socket(self, sock: socket.socket, *args: Any, **options: Any) -> ssl.SSLSocket:
+        """Reset the connection, wait until that is known here, and secure it."""
+        accepted, _ = self.listener.accept()
+        accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        accepted.close()
+        poll = select.poll()
+        poll.register(sock, select.POLLHUP)
+        assert poll.poll(20_000)
+        self.numbers.append(sock.fileno())
+        return super().wrap_socket(sock, *args, **options)
+
+
+def is_open(number: int) -> bool:
+    """Return whether a file descriptor is in use."""
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+async def test_a_connection_that_is_reset_before_tls_begins_is_closed(
+    listener: socket.socket,
+) -> None:
+    context = ResettingContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.listener, context.numbers = listener, []
+    port = listener.getsockname()[1]
+    with pytest.raises(ConnectError) as raised:
+        await Dialer("127.0.0.1", port).dial(context, math.inf)
+    assert isinstance(raised.value.cause, ConnectionResetError)
+    # The error, which refers to what it was raised in, is still here: nobody else closes it.
+    assert [is_open(number) for number in context.numbers] == [False]
+
+
+async def test_a_connection_that_is_made_while_the_client_is_closed_is_closed(
+    listener: socket.socket, made: list[socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, connected = asyncio.get_running_loop(), asyncio.Event()
+    connect = loop.sock_connect
+
+    async def late(sock: socket.socket, where: Any) -> None:
+        await connect(sock, where)
+        connected.set()
+        # The attempt goes on in the next round of the loop, as the end of the client does.
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(loop, "sock_connect", late)
+    made_by = Dialer("127.0.0.1", listener.getsockname()[1])
+    task = asyncio.create_task(made_by.dial(None, math.inf))
+    await connected.wait()
+    made_by.close()
+    with pytest.raises(ConnectError, match="the client was closed"):
+        await task
+    assert [sock.fileno() for sock in made] == [-1]

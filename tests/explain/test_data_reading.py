@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mooring.api import KubeObject
@@ -28,7 +29,7 @@ class Named(Plugin):
         return Status.unschedulable(f"not on {node.name}") if node.name == "n3" else None
 
 
-def record(attempt: int) -> AttemptRecord:
+def record(attempt: int, group: str = "") -> AttemptRecord:
     return AttemptRecord(
         sequence=7,
         time=90.0,
@@ -39,6 +40,7 @@ def record(attempt: int) -> AttemptRecord:
         attempt=attempt,
         outcome="unschedulable",
         victims=("default/low",),
+        pod_group=group,
     )
 
 
@@ -56,6 +58,15 @@ def live(objects: list[KubeObject], **more: Any) -> LiveExplanation:
     return LiveExplanation(
         time=100.0, found=found, record=record(2), others=[record(1)], queue=place, **more
     )
+
+
+def of_group(objects: list[KubeObject]) -> LiveExplanation:
+    """Return the explanation of a pod of a group that was asked about its node only."""
+    explained = live(objects)
+    found, explained.record = explained.found, record(2, "default/gang")
+    found.decision.pod, found.recorded = make_pod(group="gang"), True
+    found.verdicts.asked = np.array([name == found.chosen for name in found.verdicts.names])
+    return explained
 
 
 TREE = TriedGroup(
@@ -86,6 +97,7 @@ NODES = [make_node("n1", cpu="1", taints=["a=b:NoSchedule"]), make_node("n2"), m
         pytest.param(live([*NODES, make_pod(gates=["wait"])]), id="it is gated"),
         pytest.param(live([*NODES, make_pod()], exists=False), id="it is gone"),
         pytest.param(live([*NODES, make_pod()], tree=TREE), id="it is part of a tree"),
+        pytest.param(of_group([*NODES, make_pod()]), id="it is one of a group"),
     ],
 )
 def test_what_is_read_says_the_same(explained: LiveExplanation) -> None:

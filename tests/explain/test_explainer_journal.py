@@ -23,11 +23,15 @@ from mooring.explain.questions import (
     UnknownPodError,
 )
 from mooring.framework.decision import Decision
+from mooring.framework.tried_groups import GroupLine
 from tests.app.world import make_pod
 from tests.explain.histories import RecordedWorld
+from tests.scheduler.groups import GroupWorld
+
+TREES = {"TopologyAwareWorkloadScheduling": True, "CompositePodGroup": True}
 
 
-def record(attempt: int) -> AttemptRecord:
+def record(attempt: int, composite_pod_group: str = "") -> AttemptRecord:
     return AttemptRecord(
         sequence=0,
         time=1.0,
@@ -37,6 +41,7 @@ def record(attempt: int) -> AttemptRecord:
         profile="default-scheduler",
         attempt=attempt,
         outcome="unschedulable",
+        composite_pod_group=composite_pod_group,
     )
 
 
@@ -63,10 +68,11 @@ class JournaledWorld(RecordedWorld):
             raise self.failure
         return self.held.get(question.attempt)
 
-    def hold(self, attempt: int, **more: Any) -> Examination:
+    def hold(self, attempt: int, composite_pod_group: str = "", **more: Any) -> Examination:
         """Let the journal hold an attempt; return its explanation."""
         found = Examination(Decision(make_pod("p"), "default-scheduler"), attempt)
-        self.held[attempt] = JournalAnswer(found=found, record=record(attempt), **more)
+        held = record(attempt, composite_pod_group)
+        self.held[attempt] = JournalAnswer(found=found, record=held, **more)
         return found
 
     async def explain(self, attempt: int | None = None) -> Any:
@@ -76,6 +82,10 @@ class JournaledWorld(RecordedWorld):
             await asyncio.sleep(0)
             await self.settle()
         return await asked
+
+
+class JournaledGroups(JournaledWorld, GroupWorld):  # type: ignore[misc]
+    """A world with a journal and pod groups."""
 
 
 async def test_answers_that_are_kept_are_given_without_the_journal() -> None:
@@ -111,6 +121,61 @@ async def test_answers_that_were_dropped_come_from_the_journal(attempt: int | No
     assert heading.startswith("default/p is on n0: attempt 1, ")
     assert heading.endswith("; from the journal")
     assert found.data()["fromJournal"]
+
+
+async def test_the_tree_of_an_attempt_comes_from_the_journal_too() -> None:
+    world = JournaledWorld(limit=1)
+    world.add_nodes(1)
+    await world.try_pod("p")
+    top = GroupLine(
+        depth=0,
+        kind="CompositePodGroup",
+        name="job",
+        needs=2,
+        fits=True,
+        placed="2 of 2 groups",
+        placement="rack-1",
+        result="fits",
+    )
+    world.hold(1, tree=[top])
+    found = await world.explain(1)
+    assert found.tree == [top]
+    assert [one["placement"] for one in found.data()["tree"]] == ["rack-1"]
+    lines = found.lines()
+    assert lines[lines.index("This attempt of composite pod group default/job:") + 2 :] == [
+        "job    2      2 of 2 groups  rack-1     fits"
+    ]
+
+
+async def test_the_tree_of_the_last_attempt_is_not_shown_for_a_replayed_one() -> None:
+    world = JournaledGroups(limit=1, gates=TREES)
+    world.add_nodes(1)
+    world.add_composite("job", min_group_count=1)
+    world.add_group("left", parent="job", min_count=1)
+    world.add_pod("p", group="left")
+    await world.settle()
+    assert world.history.tree("default/job")
+    world.hold(1, composite_pod_group="default/job")
+    found = await world.explain(1)
+    assert found.record.composite_pod_group == "default/job"
+    assert (found.from_journal, found.tree) == (True, ())
+
+
+async def test_a_trial_that_is_replayed_does_not_hide_why_the_attempt_failed() -> None:
+    world = JournaledWorld()
+    world.add_nodes(1, cpu=1)
+    await world.try_pod("p", cpu=3)
+    kept = world.history.find("default", "p")
+    assert kept is not None
+    world.history.limit = 3000
+    await world.try_pod("q")
+    world.hold(1, problem="this is a trial")
+    found = await world.explain(1)
+    assert found.from_journal and found.found.decision.message == ""
+    assert found.lines()[1:3] == [
+        "  the journal: this is a trial",
+        f"  attempt 1: {kept.record.message}",
+    ]
 
 
 async def test_a_record_that_is_gone_comes_from_the_journal() -> None:

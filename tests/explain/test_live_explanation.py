@@ -51,6 +51,18 @@ async def test_an_answer_of_now_says_so() -> None:
     assert lines[-1] == "QUEUE    gated by SchedulingGates"
 
 
+async def test_an_answer_that_differs_from_the_attempt_says_why_the_attempt_failed() -> None:
+    world = RecordedWorld()
+    world.add_nodes(1, cpu=1)
+    await world.try_pod("p", cpu=3)
+    found = await world.ask(world.explainer.explain_pod("default", "p"))
+    told = "0/1 nodes are available: 1 Insufficient cpu."
+    assert found.record is not None and found.record.message.startswith(told)
+    assert sum(told in line for line in found.lines()) == 1
+    found.found.decision.message = "0/2 nodes are available: 2 Insufficient cpu."
+    assert found.lines()[1].startswith(f"  attempt 1: {told}")
+
+
 async def test_the_data_has_the_record_and_the_queue() -> None:
     world = RecordedWorld()
     world.add_nodes(1, cpu=1)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from mooring.explain.outcome_texts import how_ended, message_of, why_chosen
+import numpy as np
+
+from mooring.explain.examination import Examination
+from mooring.explain.outcome_texts import (
+    how_ended,
+    message_of,
+    why_chosen,
+    why_not_asked,
+    why_not_feasible,
+)
 from mooring.testing.builders import make_node, make_pod
 from tests.explain.runs import explain
 
@@ -25,6 +34,33 @@ def test_nodes_with_the_same_total_are_named() -> None:
 
 def test_a_node_without_rivals() -> None:
     (found,) = explain([make_node("n1"), make_node("n2", unschedulable=True), make_pod()])
+    assert why_chosen(found) == "the only node that passes, so nothing was scored"
+
+
+def in_placement(found: Examination) -> Examination:
+    """Return the examination of a group's pod that was asked about its node only."""
+    found.decision.pod = make_pod(group="gang")
+    found.decision.totals, found.recorded = None, True
+    found.verdicts.asked = np.array([name == found.chosen for name in found.verdicts.names])
+    return found
+
+
+def test_a_pod_of_a_group_is_not_said_to_have_been_asked_about_all_nodes() -> None:
+    (found,) = explain([make_node("n1"), make_node("n2"), make_pod()])
+    assert why_not_feasible(found) == "enough nodes were found"
+    assert why_not_asked(found) == "left out by PreFilter"
+    found = in_placement(found)
+    in_search = "the only node of the group's placement that passes, or found in a search of all"
+    assert why_chosen(found) == in_search
+    assert why_not_asked(found) == "not asked, outside the group's placement or not needed"
+    found.decision.pod = make_pod()
+    assert why_chosen(found) == "the only node that passes, so nothing was scored"
+    assert why_not_asked(found) == "not asked, enough nodes were found"
+
+
+def test_a_pod_of_a_group_that_is_asked_about_all_nodes() -> None:
+    (found,) = explain([make_node("n1"), make_node("n2", unschedulable=True), make_pod()])
+    found.decision.pod = make_pod(group="gang")
     assert why_chosen(found) == "the only node that passes, so nothing was scored"
 
 

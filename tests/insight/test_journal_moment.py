@@ -10,6 +10,7 @@ import pytest
 from mooring.config import default_config
 from mooring.errors import JournalError
 from mooring.explain.journal.entries import (
+    Bound,
     Change,
     CheckpointBegins,
     CheckpointEnds,
@@ -21,7 +22,9 @@ from mooring.framework.features import FeatureGates
 from mooring.insight.journal_moment import journal_span, read_moment_of
 from mooring.insight.replay.rules import ReplayRules, recorded_rules
 from mooring.registry import default_registry
+from tests.explain.journal.journals import read
 from tests.explain.journal.test_journal_reading import write
+from tests.insight.replay.recordings import TREES, journaled, refuse_tree, schedule_tree
 from tests.support.journals import record_two_pods
 
 
@@ -80,3 +83,25 @@ def test_a_folder_without_a_journal(tmp_path: Path) -> None:
         journal_span(tmp_path)
     with pytest.raises(JournalError, match="holds no journal"):
         read_moment_of(tmp_path, 0.0, rules_of)
+
+
+def decisions(folder: Path) -> list[tuple[str, str, str]]:
+    """Return the decisions at the end of a journal: pod, outcome, node."""
+    found = read_moment_of(folder, journal_span(folder)[1], rules_of)
+    found.close()
+    return [(one.name, one.outcome, one.node) for one in found.decisions.after(0, 10)]
+
+
+def test_of_the_cycles_of_a_group_only_the_results_are_decisions(tmp_path: Path) -> None:
+    journaled(tmp_path / "fits", schedule_tree, gates=TREES)
+    nodes = sorted(entry.node for entry in read(tmp_path / "fits", Bound))
+    found = decisions(tmp_path / "fits")
+    assert [(name, outcome) for name, outcome, _ in found] == [
+        (name, "bound") for name in ("leader-0", "workers-0", "workers-1")
+    ]
+    assert sorted(node for _, _, node in found) == nodes
+    journaled(tmp_path / "refused", refuse_tree, gates=TREES)
+    # In the second rack the leader has found a node, and lost it with its tree.
+    assert decisions(tmp_path / "refused") == [
+        (name, "unschedulable", "") for name in ("leader-0", "workers-0", "workers-1")
+    ]

@@ -22,7 +22,12 @@ async def test_the_data_of_two_moments(tmp_path: Path) -> None:
     assert data.summary()["pods"] == 0
     data = await past.move(moments.between)
     assert data.summary()["pods"] == 1
-    assert data.about()["past"] == {"begin": past.begin, "end": past.end, "time": moments.between}
+    assert data.about()["past"] == {
+        "begin": past.begin,
+        "end": past.end,
+        "time": moments.between,
+        "shadow": False,
+    }
     found = await data.explain("default", "one")
     assert found["currentNode"] in ("node-0", "node-1")
     assert found["rules"] == "the recorded configuration"

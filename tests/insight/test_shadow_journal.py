@@ -40,6 +40,7 @@ from mooring.insight.replay.own_history import OwnHistory
 from mooring.insight.replay.replaying import RunRules
 from mooring.insight.replay.report_text import replay_lines
 from mooring.insight.replay.rules import recorded_rules
+from mooring.insight.seen_decisions import ShadowOpinion
 from mooring.observe.journal_metrics import JournalMetrics
 from mooring.observe.metrics import Metrics
 from mooring.registry import default_registry
@@ -275,15 +276,19 @@ def test_the_past_shows_what_the_other_scheduler_did(tmp_path: Path) -> None:
     folder = record(tmp_path)
     _, end = journal_span(folder)
     moment = read_moment_of(folder, end, recorded_rules)
-    seen = {one.name: (one.outcome, one.node, one.message) for one in moment.decisions.after(0, 9)}
+    assert moment.is_shadow
+    seen = {one.name: one for one in moment.decisions.after(0, 9)}
     pods = [info.pod for info in moment.scheduler.cache.pods]
     moment.close()
-    assert seen["lost"] == (
-        "bound",
-        "small",
-        "shadow: other node, the shadow would choose big, NodeResourcesFit",
+    lost = seen["lost"]
+    assert (lost.outcome, lost.node, lost.message) == ("bound", "small", "")
+    assert lost.compared is not None and lost.compared.lost > 0
+    assert replace(lost.compared, lost=0) == ShadowOpinion(
+        "other node", "big", plugin="NodeResourcesFit"
     )
-    assert seen["waits"] == ("bound", "big", "shadow: agreed")
+    waits = seen["waits"]
+    assert (waits.outcome, waits.node) == ("bound", "big")
+    assert waits.compared == ShadowOpinion("agreed", "big")
     assert {one.metadata.name: one.spec.node_name for one in pods} == {
         name: chosen or "big" for name, _, chosen in PLACEMENTS
     }

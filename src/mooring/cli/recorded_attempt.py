@@ -62,6 +62,7 @@ def _explain(args: argparse.Namespace) -> int:
         "time": format_micro_time(chosen.time),
         "attempts": sorted({entry.attempt for entry in attempts}),
         "recorded": None if record is None else _record_data(record),
+        "trial": explained.is_trial,
         "compared": None if attempt.compared is None else _compared_data(attempt.compared),
         "tree": msgspec.to_builtins(explained.tree),
         **explanation_data([explained.found]),
@@ -83,12 +84,16 @@ def _rules(args: argparse.Namespace, head: SegmentHead) -> RunRules:
 
 
 def _lines(explained: ExplainedAttempt, width: int | None, nodes: int | None) -> list[str]:
+    from mooring.insight.replay.journal_explanation import ONLY_A_TRIAL
+
     found, attempt, rules = explained.found, explained.attempt, explained.rules
     chosen, record = attempt.begins, None if attempt.ends is None else attempt.ends.record
     lines = [
         f"{chosen.namespace}/{chosen.name}, attempt {chosen.attempt} at "
         f"{format_time(chosen.time)}, from the journal, by {rules}:"
     ]
+    if explained.is_trial:
+        lines += wrap(f"  {ONLY_A_TRIAL}", width, indent="    ")
     if record is not None and (
         record.node != found.decision.node_name or record.message != found.decision.message
     ):

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
 import hashlib
+import os
 import socket
 import ssl
 from collections.abc import Callable
@@ -20,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from mooring.client.deadlines import ConnectError, Deadlines
+from mooring.client.deadlines import ConnectError, Deadlines, client_closed
 from mooring.client.http1 import ResponseReader
 from mooring.client.protocol import ProtocolError
 from mooring.client.tunnel import TunnelledTls
@@ -62,6 +64,22 @@ class ProxyError(Exception):
 
 class PinError(OSError):
     """A server that showed another certificate than the only one that is trusted."""
+
+
+class _TlsSocket(ssl.SSLSocket):
+    """A TLS socket that is closed if the server has reset the connection before TLS begins.
+
+    `SSLContext.wrap_socket` moves the file descriptor to the new socket, and then looks for the
+    peer. If there is none any more, it raises, and nobody has the new socket to close it.
+    """
+
+    def getpeername(self) -> Any:
+        """Return the address of the server; close the socket if there is no connection."""
+        try:
+            return super().getpeername()
+        except OSError:
+            self.close()
+            raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET)) from None
 
 
 class Proxy(msgspec.Struct, frozen=True):
@@ -118,16 +136,26 @@ class Dialer:
         deadline = min(deadline, loop.time() + CONNECT_SECONDS)
         try:
             async with self._deadlines.until(deadline, _LATE):
-                if self._proxy is None:
-                    sock = await _connect(loop, self._host, self._port)
-                    return self._checked(await _secured(loop, sock, context, self._server_name))
-                return await self._dial_proxy(loop, self._proxy, context)
+                made = await self._dial(loop, context)
         except (OSError, ProxyError) as error:
             raise ConnectError(error) from None
+        if self._deadlines.closed:
+            # It was complete when the client was closed, which no longer knows of it.
+            made.close()
+            raise client_closed()
+        return made
 
     def close(self) -> None:
         """End the attempts in progress; later ones fail."""
         self._deadlines.close()
+
+    async def _dial(
+        self, loop: asyncio.AbstractEventLoop, context: ssl.SSLContext | None
+    ) -> Socket:
+        if self._proxy is not None:
+            return await self._dial_proxy(loop, self._proxy, context)
+        sock = await _connect(loop, self._host, self._port)
+        return self._checked(await _secured(loop, sock, context, self._server_name))
 
     async def _dial_proxy(
         self, loop: asyncio.AbstractEventLoop, proxy: Proxy, context: ssl.SSLContext | None
@@ -257,6 +285,7 @@ async def _secured(
     """Return the socket with TLS, or unchanged without a context; close it on failure."""
     if context is None:
         return sock
+    context.sslsocket_class = _TlsSocket
     try:
         secured = context.wrap_socket(
             sock, server_hostname=server_name, do_handshake_on_connect=False

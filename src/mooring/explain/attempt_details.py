@@ -13,7 +13,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from mooring.api import ObjectMeta, Pod, PodSpec, PodStatus
+from mooring.api import ObjectMeta, Pod, PodSchedulingGroup, PodSpec, PodStatus
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.causes import Cause
 from mooring.explain.examination import Examination
@@ -172,7 +172,7 @@ def recorded_decision(record: AttemptRecord, details: AttemptDetails | None) -> 
     pod = _named(record.namespace, record.name, record.uid)
     pod = msgspec.structs.replace(
         pod,
-        spec=PodSpec(scheduler_name=record.profile),
+        spec=PodSpec(scheduler_name=record.profile, scheduling_group=group_of(record.pod_group)),
         status=PodStatus(nominated_node_name=details.was_nominated),
     )
     return Decision(
@@ -193,6 +193,11 @@ def recorded_decision(record: AttemptRecord, details: AttemptDetails | None) -> 
         message=record.message,
         errors=details.errors,
     )
+
+
+def group_of(key: str) -> PodSchedulingGroup | None:
+    """Return spec.schedulingGroup of a pod whose group is "namespace/name"; None for ""."""
+    return PodSchedulingGroup(pod_group_name=key.partition("/")[2]) if key else None
 
 
 def _named(namespace: str, name: str, uid: str = "") -> Pod:

@@ -70,6 +70,9 @@ _NEW_ARRAYS = 4
 #: the time of its cycle.
 _BURST = 64
 _NODES_PER_SECOND = 50_000
+#: For how many cycles of a pod in one attempt of its group answers are kept: those of the first
+#: cycle and of the latest ones. Any of them may turn out to be the one that counts.
+_DETAILED_TRIALS = 8
 #: For how many trees of groups the last attempt is kept.
 _MOST_TREES = 500
 
@@ -139,7 +142,10 @@ class AttemptHistory(SilentTap):
         self._decided: _Decided | None = None
         #: The pod group that is being tried, and when its attempt began.
         self._group: AnyPodGroup | None = None
+        self._group_info: QueuedPodGroupInfo | None = None
         self._group_start = 0.0
+        #: By uid, the cycles of the group's pods so far, until it is known which of them counts.
+        self._trials: dict[str, list[_Kept]] = {}
         #: By "namespace/name" of the top: the last attempt of each tree, the oldest first.
         self._trees: OrderedDict[str, Sequence[GroupLine]] = OrderedDict()
         #: For how many more scheduled pods answers may be kept, the time at which that was
@@ -206,19 +212,20 @@ class AttemptHistory(SilentTap):
     def group_begins(self, info: QueuedPodGroupInfo, start: float, seed: int) -> None:
         """Take note of the group that the next pods are tried with."""
         self._list_decision()
-        self._group, self._group_start = info.group, start
+        self._group, self._group_info, self._group_start = info.group, info, start
+        # A scheduler that was stopped does not tell how the attempt for a group ended.
+        self._log.append((self._drop_trials, ()))
 
     def group_ends(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
         """Drop decisions that were only trials, and keep the result of a tree of groups."""
         self._list_decision()
-        self._group = None
+        self._group = self._group_info = None
         if info.tree is not None:
             self._trees[info.group.key] = info.tree.lines()
             self._trees.move_to_end(info.group.key)
             if len(self._trees) > _MOST_TREES:
                 self._trees.popitem(last=False)
-        uids = tuple(member.uid for member in info.each())
-        self._log.append((self._enter_group_end, uids))
+        self._log.append((self._drop_trials, ()))
 
     def deciding(
         self,
@@ -252,7 +259,8 @@ class AttemptHistory(SilentTap):
                 self._sampling_start,
                 self._group,
             )
-            self._log.append((self._enter_decision, (outline, details)))
+            enter = self._enter_decision if self._group is None else self._enter_trial
+            self._log.append((enter, (outline, details)))
 
     def _details(self, decided: _Decided) -> AttemptDetails | None:
         """Return the answers in a decision if they are kept; this may enter the list first."""
@@ -304,6 +312,7 @@ class AttemptHistory(SilentTap):
                 self._log.append(placed)
         else:
             self._list_decision()
+            self._list_counted(attempt.info.uid)
             self._log.append((self._enter_permitted, (attempt.info.uid,)))
         self._settle_if_needed()
 
@@ -319,10 +328,16 @@ class AttemptHistory(SilentTap):
     def failed(self, info: QueuedPodInfo, failure: Failure) -> None:
         """Take note of an attempt that failed."""
         self._list_decision()
+        self._list_counted(info.uid)
         group = (self._group, self._group_start)
         told = (info.uid, info.pod, info.attempts, failure, group)
         self._log.append((self._enter_failure, told))
         self._settle_if_needed()
+
+    def _list_counted(self, uid: str) -> None:
+        """Put on the list which cycle of a pod counts, if it is tried with its group."""
+        if self._group_info is not None:
+            self._log.append((self._enter_counted, (uid, self._group_info.counted.get(uid))))
 
     # ---- entering what happened
 
@@ -348,9 +363,27 @@ class AttemptHistory(SilentTap):
         if log:
             self._shrink()
 
-    def _enter_group_end(self, *uids: str) -> None:
-        for uid in uids:
-            if (kept := self._deciding.pop(uid, None)) is not None:
+    def _drop_trials(self) -> None:
+        for trials in self._trials.values():
+            for kept in trials:
+                self._drop_details(kept)
+        self._trials.clear()
+
+    def _enter_trial(self, outline: AttemptOutline, details: AttemptDetails | None) -> None:
+        """Enter a decision in a placement of a group, or in a trial without other pods."""
+        kept = self._make_kept(outline, details)
+        self._binding.pop(kept.record.uid, None)
+        trials = self._trials.setdefault(kept.record.uid, [])
+        trials.append(kept)
+        if len(trials) > _DETAILED_TRIALS:
+            self._drop_details(trials[-_DETAILED_TRIALS])
+
+    def _enter_counted(self, uid: str, number: int | None) -> None:
+        """Keep the cycle of a pod that counts, and forget the others."""
+        for place, kept in enumerate(self._trials.pop(uid, ())):
+            if place == number:
+                self._deciding[uid] = kept
+            else:
                 self._drop_details(kept)
 
     def _enter_decision(self, outline: AttemptOutline, details: AttemptDetails | None) -> None:
@@ -397,7 +430,7 @@ class AttemptHistory(SilentTap):
         """Publish an attempt, or publish it again if its binding cycle failed."""
         kept = self._binding.pop(uid, None) or self._deciding.pop(uid, None)
         if kept is None:
-            # The group failed before its pods were tried.
+            # The group failed before the pod was tried in the placement that counts.
             kept = _Kept(_untried(pod, attempt, *group))
         record = kept.record
         record.outcome = (Outcome.UNSCHEDULABLE if failure.rejected else Outcome.ERROR).value
@@ -485,7 +518,8 @@ class AttemptHistory(SilentTap):
     def validate(self) -> None:
         """Check that the sizes are those of what is kept."""
         self._settle()
-        every = (*self._kept.values(), *self._deciding.values())
+        trials = (kept for cycles in self._trials.values() for kept in cycles)
+        every = (*self._kept.values(), *self._deciding.values(), *trials)
         detailed = [kept for kept in every if kept.details is not None]
         assert {id(kept) for kept in detailed} == set(self._detailed)
         parts = {

@@ -9,8 +9,9 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from mooring.api import ObjectMeta, Pod, PodStatus
+from mooring.api import ObjectMeta, Pod, PodSpec, PodStatus
 from mooring.errors import ObjectError
+from mooring.explain.attempt_details import group_of
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.causes import Cause, NearMiss
 from mooring.explain.examination import Examination
@@ -63,7 +64,11 @@ def read_live_explanation(data: Data) -> LiveExplanation:
 
 
 def read_examination(data: Data) -> Examination:
-    """Return the examination in the data of a LiveExplanation."""
+    """Return what `explanation_data` wrote, with `recorded` and `record` (`LiveExplanation`)."""
+    return _examination(data)
+
+
+def _examination(data: Data) -> Examination:
     decision = _decision(data)
     decision.seed = data["seed"]
     decision.pre_enqueue = _refusal(data["preEnqueue"])
@@ -107,8 +112,10 @@ def read_examination(data: Data) -> Examination:
 
 
 def _decision(data: Data) -> Decision:
+    record = data.get("record") or {}
+    spec = PodSpec(scheduling_group=group_of(record.get("podGroup", "")))
     return Decision(
-        _pod(data["namespace"], data["name"]),
+        replace(_pod(data["namespace"], data["name"]), spec=spec),
         data["profile"],
         Outcome(data["outcome"]),
         node_name=data["node"],

@@ -30,6 +30,7 @@ from mooring.explain.journal.journal_questions import (
 from mooring.explain.live_examination import NOW, LiveExaminer
 from mooring.explain.live_explanation import LiveExplanation
 from mooring.explain.questions import AnswerLimitError, QuestionLimit, UnknownPodError
+from mooring.framework.tried_groups import GroupLine
 from mooring.queue.queue_places import QueuePlace, Whereabouts, place_of
 from mooring.scheduler.scheduler import Scheduler
 
@@ -173,12 +174,12 @@ class Explainer:
         record = None if known is None else known.record
         from_journal = answer is not None and answer.found is not None
         if answer is not None and answer.found is not None:
-            found, asked_now = answer.found, False
+            found, asked_now, tree = answer.found, False, answer.tree
             record = record or answer.record
         else:
             self._check(namespace, name, attempt, pod, known)
             found, asked_now = self._details(pod, attempt, known)
-        tree = "" if record is None else record.composite_pod_group
+            tree = self._last_tree(record)
         return LiveExplanation(
             time=self._scheduler.clock.now(),
             found=found,
@@ -188,7 +189,7 @@ class Explainer:
             journal_problem="" if answer is None else answer.problem,
             others=[other for other in self._records(namespace, name) if other is not record],
             queue=None if pod is None else self._place(pod),
-            tree=self.history.tree(tree) if tree and self.history is not None else (),
+            tree=tree,
             current_node="" if pod is None else pod.spec.node_name,
             exists=pod is not None,
             extenders=[extender.name for extender in self._scheduler.extenders],
@@ -231,6 +232,11 @@ class Explainer:
 
     def _records(self, namespace: str, name: str) -> Sequence[AttemptRecord]:
         return () if self.history is None else self.history.records(namespace, name)
+
+    def _last_tree(self, record: AttemptRecord | None) -> Sequence[GroupLine]:
+        """Return the groups of a pod's tree in the last attempt of the tree."""
+        composite = "" if record is None else record.composite_pod_group
+        return self.history.tree(composite) if composite and self.history is not None else ()
 
     def _is_last(self, known: AttemptDetail) -> bool:
         assert self.history is not None
@@ -278,9 +284,12 @@ def _at_permit(wait: PermitWait) -> QueuePlace:
 
 
 def _agree(recorded: Examination, now: Examination) -> bool:
-    """Return whether the first refusal of every node is still the recorded one."""
+    """Return whether the same nodes are asked, and the first refusal of each is the recorded one.
+
+    A pod of a group was asked about the nodes of one placement only.
+    """
     before, after = recorded.verdicts, now.verdicts
-    if before.names != after.names:
+    if before.names != after.names or not np.array_equal(before.asked, after.asked):
         return False
     index = {status: code for code, status in enumerate(before.statuses)}
     # The last entry is what PASSES, which is -1, finds.

@@ -11,6 +11,7 @@ from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.data import explanation_data
 from mooring.explain.examination import Examination
 from mooring.explain.group_explanation import tree_table
+from mooring.explain.outcome_texts import message_of
 from mooring.explain.queue_text import duration_text, queue_text
 from mooring.explain.tables import wrap
 from mooring.explain.text import explanation_text
@@ -44,7 +45,8 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
     current_node: str = ""
     #: Whether the pod still exists.
     exists: bool = True
-    #: The groups of the tree of the pod's group, in the tree's last attempt.
+    #: The groups of the tree of the pod's group: in this attempt if it was replayed from the
+    #: journal, otherwise in the tree's last attempt.
     tree: Sequence[GroupLine] = ()
     #: The extenders, which are not asked for an explanation.
     extenders: Sequence[str] = ()
@@ -83,6 +85,11 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
             [self.found], width, nodes=nodes, current=self.current_node, queue=queue
         )
         lines[0] = self._heading()
+        told = "" if self.record is None else self.record.message
+        if self.record is not None and told not in ("", message_of(self.found.decision)):
+            # Asked now, or in a cycle that did not decide, the plugins may say something else.
+            text = f"  attempt {self.record.attempt}: {told}"
+            lines[1:1] = wrap(text, width, indent="    ")
         if self.journal_problem:
             lines[1:1] = wrap(f"  the journal: {self.journal_problem}", width, indent="    ")
         if self.extenders and not self.from_journal:
@@ -90,7 +97,8 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
             lines.insert(1, f"  extenders are not asked for an explanation: {names}")
         if self.tree:
             top = f"{self.found.decision.pod.metadata.namespace}/{self.tree[0].name}"
-            lines += ["", f"The last attempt of composite pod group {top}:"]
+            which = "This" if self.from_journal else "The last"
+            lines += ["", f"{which} attempt of composite pod group {top}:"]
             lines += tree_table(self.tree)
         return lines
 

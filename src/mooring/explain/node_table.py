@@ -8,6 +8,7 @@ import numpy as np
 
 from mooring.explain.examination import Examination
 from mooring.explain.filter_verdicts import PASSES
+from mooring.explain.outcome_texts import why_not_asked, why_not_feasible
 from mooring.explain.tables import fold, table
 from mooring.framework.decision import PluginScores
 from mooring.framework.nodes import Rows
@@ -86,10 +87,10 @@ def _verdict(found: Examination, plugin: str, row: int) -> str:
 def _reasons(found: Examination, row: int) -> str:
     verdicts = found.verdicts
     if not verdicts.asked[row]:
-        return "left out by PreFilter"
+        return why_not_asked(found)
     refusals = verdicts.of_node(row)
     if not refusals and found.feasible is not None and row not in found.feasible:
-        return "not needed: enough nodes were found"
+        return f"not needed: {why_not_feasible(found)}"
     return ", ".join(status.message for status in refusals)
 
 

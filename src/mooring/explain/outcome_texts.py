@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from mooring.api import scheduling_group_key
 from mooring.explain.examination import Examination
 from mooring.framework.decision import Decision, Outcome
 
 #: At most this many tied nodes are named.
 _NAMES = 5
+
+#: Several placements may be searched together; then each pod is only asked about the node found.
+_IN_PLACEMENT = "the only node of the group's placement that passes, or found in a search of all"
 
 
 def why_chosen(found: Examination) -> str:
@@ -19,8 +23,12 @@ def why_chosen(found: Examination) -> str:
     if decision.totals is None:
         if decision.pod.status.nominated_node_name == found.chosen:
             return "the pod was nominated to it, and it passes"
-        if np.count_nonzero(found.verdicts.passing) == 1:
+        is_of_group = bool(scheduling_group_key(decision.pod))
+        asked = found.verdicts.asked
+        if np.count_nonzero(found.verdicts.passing) == 1 and (asked.all() or not is_of_group):
             return "the only node that passes, so nothing was scored"
+        if is_of_group:
+            return _IN_PLACEMENT
         return "the first node that passes, and no more were sought"
     best = found.best
     top = int(decision.totals.max())
@@ -28,6 +36,20 @@ def why_chosen(found: Examination) -> str:
         return f"the highest total, {top}{_lead(found)}"
     names = ", ".join(sorted(best)[:_NAMES]) + (", …" if len(best) > _NAMES else "")
     return f"one of {len(best)} nodes with the highest total, {top} ({names}), picked at random"
+
+
+def why_not_asked(found: Examination) -> str:
+    """Return why there are nodes that no Filter plugin was asked about."""
+    if not found.recorded or found.decision.pre_filter_nodes is not None:
+        return "left out by PreFilter"
+    return f"not asked, {why_not_feasible(found)}"
+
+
+def why_not_feasible(found: Examination) -> str:
+    """Return why there are nodes that no plugin refuses and that are not feasible."""
+    if scheduling_group_key(found.decision.pod):
+        return "outside the group's placement or not needed"
+    return "enough nodes were found"
 
 
 def _lead(found: Examination) -> str:

@@ -10,7 +10,7 @@ from mooring.explain.amounts import diagnosis_text, missing_text
 from mooring.explain.causes import Cause, NearMiss
 from mooring.explain.examination import Examination
 from mooring.explain.node_table import filter_rows, score_table
-from mooring.explain.outcome_texts import how_ended, message_of, why_chosen
+from mooring.explain.outcome_texts import how_ended, message_of, why_chosen, why_not_asked
 from mooring.explain.tables import table, wrap
 from mooring.framework.decision import PostFilterResult
 from mooring.framework.status import Status
@@ -82,9 +82,7 @@ def _filter(found: Examination, width: int | None) -> Iterator[str]:
     yield f"Filter: {np.count_nonzero(verdicts.passing)} of {len(verdicts)} nodes pass"
     left_out = len(verdicts) - int(np.count_nonzero(verdicts.asked))
     if left_out:
-        sampled = found.recorded and decision.pre_filter_nodes is None
-        why = "not asked, enough nodes were found" if sampled else "left out by PreFilter"
-        yield f"{_INDENT}{why}: {_counted(left_out)}"
+        yield f"{_INDENT}{why_not_asked(found)}: {_counted(left_out)}"
     for fault in found.faults:
         yield from wrap(f"{_INDENT}failed: {fault.message}", width, indent=_INDENT * 2)
     silent = {status.plugin for status in (*verdicts.statuses, *found.faults)}

@@ -14,10 +14,12 @@ from mooring.explain.journal.entries import (
     CheckpointEnds,
     Compared,
     Entry,
+    Failed,
     Fetched,
     Forgot,
     GaveBack,
     Nominated,
+    Permitted,
     PodUpdate,
     Reserved,
     SegmentHead,
@@ -36,7 +38,12 @@ from mooring.insight.replay.recorded_steps import (
     recorded_steps,
 )
 from mooring.insight.replay.rules import ReplayRules
-from mooring.insight.seen_decisions import BOUND, UNSCHEDULABLE, SeenDecisions
+from mooring.insight.seen_decisions import (
+    BOUND,
+    UNSCHEDULABLE,
+    SeenDecisions,
+    ShadowOpinion,
+)
 from mooring.scheduler.scheduler import Scheduler
 
 Folder = str | os.PathLike[str]
@@ -53,9 +60,13 @@ class JournalMoment:
     failure = ""
     unread: Sequence[str] = ()
 
-    def __init__(self, engine: ReplayEngine, decisions: SeenDecisions) -> None:
+    def __init__(
+        self, engine: ReplayEngine, decisions: SeenDecisions, *, is_shadow: bool = False
+    ) -> None:
         self._engine = engine
         self.decisions = decisions
+        #: Whether a shadow wrote the journal: then another scheduler put the pods where they are.
+        self.is_shadow = is_shadow
 
     @property
     def scheduler(self) -> Scheduler:
@@ -97,7 +108,7 @@ def read_moment_of(folder: Folder, time: float, rules_of: RulesOf) -> JournalMom
         building.close()
         raise
     assert building.engine is not None, "a journal begins with a head"
-    return JournalMoment(building.engine, building.decisions)
+    return JournalMoment(building.engine, building.decisions, is_shadow=building.is_shadow)
 
 
 def _up_to(entries: Iterable[Entry], time: float) -> Iterator[Entry]:
@@ -117,12 +128,14 @@ class _Building:
     def __init__(self, rules_of: RulesOf) -> None:
         self._rules_of = rules_of
         self.engine: ReplayEngine | None = None
+        self.is_shadow = False
         self.decisions = SeenDecisions(lambda: 0.0)
 
     def take(self, step: RecordedStep) -> None:
         if isinstance(step, SegmentHead):
             self.close()
             self.engine = ReplayEngine(self._rules_of(step), lenient=True)
+            self.is_shadow = step.their_config is not None
             return
         engine = self.engine
         assert engine is not None, "a journal begins with a head"
@@ -138,13 +151,12 @@ class _Building:
             case RecordedGroup():
                 for member in step.steps:
                     self._take_member(engine, member)
+                self._add_group(engine, step)
             case _:
                 self._take_member(engine, step)
 
     def _take_member(self, engine: ReplayEngine, step: object) -> None:
         match step:
-            case RecordedAttempt():
-                self._add(step.ends)
             case Reserved():
                 engine.reserve(step.time, step.uid, step.node)
             case GaveBack():
@@ -173,13 +185,32 @@ class _Building:
                 record.message,
             )
 
+    def _add_group(self, engine: ReplayEngine, group: RecordedGroup) -> None:
+        """Add what became of the pods of a group; what was only tried is no decision."""
+        nodes: dict[str, str] = {}
+        results: dict[str, Permitted | Failed] = {}
+        for step in group.steps:
+            if isinstance(step, Reserved):
+                nodes[step.uid] = step.node
+            elif isinstance(step, Permitted | Failed):
+                results[step.uid] = step
+        for uid, result in results.items():
+            for pod in engine.pods_of(uid):
+                outcome, node, message = BOUND, nodes.get(uid, ""), ""
+                if isinstance(result, Failed):
+                    outcome = UNSCHEDULABLE if result.rejected else Outcome.ERROR.value
+                    node, message = "", result.message
+                meta, profile = pod.metadata, pod.spec.scheduler_name
+                self.decisions.add(
+                    result.time, meta.namespace, meta.name, outcome, profile, node, message
+                )
+
     def _add_compared(self, attempt: RecordedAttempt, compared: Compared) -> None:
         """Add what the other scheduler did, and what a shadow would have done."""
-        begins, notes = attempt.begins, [compared.verdict]
-        if compared.ours and compared.ours != compared.theirs:
-            notes.append(f"the shadow would choose {compared.ours}")
-        if compared.plugin:
-            notes.append(compared.plugin)
+        begins = attempt.begins
+        opinion = ShadowOpinion(
+            compared.verdict, compared.ours, compared.lost, compared.plugin, compared.reason
+        )
         self.decisions.add(
             compared.time,
             begins.namespace,
@@ -187,7 +218,7 @@ class _Building:
             BOUND if compared.theirs else UNSCHEDULABLE,
             begins.profile,
             compared.theirs,
-            f"shadow: {', '.join(notes)}",
+            compared=opinion,
         )
 
     def close(self) -> None:

@@ -51,8 +51,9 @@ class PagePast:
         return PageData(moment, rules=moment.rules, server=str(self._folder), past=self.about)
 
     def about(self) -> dict[str, Any]:
-        """Return what the journal covers, and the moment that is shown."""
-        return {"begin": self.begin, "end": self.end, "time": self.time}
+        """Return what the journal covers, the moment that is shown, and whether of a shadow."""
+        is_shadow = self._moment is not None and self._moment.is_shadow
+        return {"begin": self.begin, "end": self.end, "time": self.time, "shadow": is_shadow}
 
     def close(self) -> None:
         """Close the plugins of the present moment."""

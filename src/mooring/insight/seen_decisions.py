@@ -36,6 +36,20 @@ GATED = "gated"
 _OUTCOMES = {"Unschedulable": UNSCHEDULABLE, "SchedulingGated": GATED}
 
 
+class ShadowOpinion(msgspec.Struct, frozen=True):
+    """What a shadow says of another scheduler's decision, as `Compared` of the journal holds it."""
+
+    #: One of the values of `comparison.Verdict`.
+    verdict: str
+    #: The node that the shadow would choose; "" if it finds none.
+    node: str = ""
+    #: How many points more it has than the chosen one.
+    lost: int = 0
+    #: The plugin to which the difference is due, and its refusal.
+    plugin: str = ""
+    reason: str = ""
+
+
 class SeenDecision(msgspec.Struct, frozen=True):
     """One decision of the cluster's scheduler."""
 
@@ -53,6 +67,8 @@ class SeenDecision(msgspec.Struct, frozen=True):
     uid: str = ""
     #: The number of the leader's attempt; 0 if the decision was observed.
     attempt: int = 0
+    #: How the decision of a shadow compares with this one, which is that of another scheduler.
+    compared: ShadowOpinion | None = None
 
     @property
     def result(self) -> str:
@@ -164,9 +180,14 @@ class SeenDecisions:
         scheduler: str,
         node: str = "",
         message: str = "",
+        compared: ShadowOpinion | None = None,
     ) -> None:
         """Add a decision, which is the newest one."""
-        self._add(SeenDecision(0, time, namespace, name, outcome, scheduler, node, message))
+        self._add(
+            SeenDecision(
+                0, time, namespace, name, outcome, scheduler, node, message, compared=compared
+            )
+        )
 
     def _add(self, seen: SeenDecision) -> None:
         self.last += 1

@@ -23,7 +23,7 @@ class QueuedPodGroupInfo(QueuedPodInfo):
     QueuedPodInfo is.
     """
 
-    __slots__ = ("gating_member", "group", "members", "refusers", "tree", "victims")
+    __slots__ = ("counted", "gating_member", "group", "members", "refusers", "tree", "victims")
 
     is_group = True
 
@@ -43,6 +43,10 @@ class QueuedPodGroupInfo(QueuedPodInfo):
         self.refusers: frozenset[str] = frozenset()
         #: What the last attempt tried for a tree of groups; None for a group without parts.
         self.tree: TriedGroup | None = None
+        #: By uid, which scheduling cycle of each pod in the last attempt counts, from 0: the one in
+        #: the placement that was chosen, or whose refusal is reported. A pod that was not tried
+        #: there is absent.
+        self.counted: dict[str, int] = {}
         #: The pods that PodGroupPostFilter preempted in the last attempt, as "namespace/name".
         self.victims: tuple[str, ...] = ()
 

@@ -79,6 +79,13 @@ class CompositePlacing(PodGroupPlacing):
         self._statuses[self.group.entity_key] = status
         return tuple(self._outcomes(self.group, None))
 
+    def counted(self) -> dict[str, int]:
+        """Return by uid which cycle of each pod the results come from, if it was tried there."""
+        found: dict[str, int] = {}
+        for part in self._parts.values():
+            found |= part.counted()
+        return found
+
     def _outcomes(self, group: AnyPodGroup, above: Status | None) -> Iterator[GroupResult]:
         shares = group.entity_key not in self._statuses
         status = self._statuses.get(group.entity_key)

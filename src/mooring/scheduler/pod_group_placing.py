@@ -13,6 +13,7 @@ only the one that is chosen is carried out; otherwise each is carried out and un
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -73,6 +74,8 @@ class MemberResult(msgspec.Struct):
     failure: Failure | None = None
     #: The node that it has found.
     node_name: str = ""
+    #: Which of the pod's scheduling cycles in this attempt it is, from 0.
+    cycle: int = 0
 
 
 class GroupResult(msgspec.Struct, frozen=True):
@@ -134,6 +137,8 @@ class PodGroupPlacing:
         self._timed = timed
         self._metrics = profile.handle.metrics
         self._topology = profile.handle.features.enabled("TopologyAwareWorkloadScheduling")
+        #: By uid, how many scheduling cycles each pod has had.
+        self._cycles: Counter[str] = Counter()
         #: The pods that were removed for a trial, by uid.
         self._lifted: dict[str, PodInfo] = {}
 
@@ -152,6 +157,10 @@ class PodGroupPlacing:
         """Return what became of each pod group, if `place` has returned this status."""
         assert isinstance(self.group, WorkloadPodGroup)
         return (GroupResult(self.group, self._members, self.results, status),)
+
+    def counted(self) -> dict[str, int]:
+        """Return by uid which cycle of each pod the results come from, if it was tried there."""
+        return {one.info.uid: one.cycle for one in self.results}
 
     def examined(self, status: Status | None) -> TriedGroup:
         """Return the record of the attempt; `status` is what `place` has returned."""
@@ -503,6 +512,8 @@ class PodGroupPlacing:
     async def _try(self, member: QueuedPodInfo, within: Rows | None) -> MemberResult:
         start = self._clock.now()
         state = self._new_state()
+        cycle = self._cycles[member.uid]
+        self._cycles[member.uid] += 1
         decision = await self._attempts.decide(
             member, state, start, post_filter=False, within=within
         )
@@ -510,13 +521,13 @@ class PodGroupPlacing:
             self.refusers |= decision.unschedulable_plugins
             if decision.statuses is not None:
                 self.refusals.append(MemberRefusal(member.pod, state, decision.statuses))
-            return MemberResult(member, start, failure=Failure.of(decision))
+            return MemberResult(member, start, failure=Failure.of(decision), cycle=cycle)
         attempt = SchedulingAttempt(member, self.profile, state, start)
         status = self._attempts.assume(attempt, decision)
         if status is not None:
             self._attempts.give_back(attempt, status)
-            return MemberResult(member, start, failure=Failure.on_node(status))
-        return MemberResult(member, start, attempt, node_name=decision.node_name)
+            return MemberResult(member, start, failure=Failure.on_node(status), cycle=cycle)
+        return MemberResult(member, start, attempt, node_name=decision.node_name, cycle=cycle)
 
 
 def choose_placement(

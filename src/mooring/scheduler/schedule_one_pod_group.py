@@ -112,7 +112,7 @@ class PodGroupAttempts:
     ) -> Sequence[SchedulingAttempt]:
         """Try a group; return the attempts whose binding cycles are to follow."""
         start = self._clock.now()
-        info.victims = ()
+        info.victims, info.counted = (), {}
         if self._attempts.taps is not None:
             self._attempts.taps.group_begins(info, start)
         group = self._groups.latest(info.group)
@@ -133,6 +133,7 @@ class PodGroupAttempts:
         vlog(log, 3, _ATTEMPTING, podGroupType=group.entity_type, podGroup=group)
         placing = self._placing(profile, group, members, timed, examine=self._examines(group))
         status = await placing.place()
+        info.counted = placing.counted()
         info.refusers = frozenset(placing.refusers)
         info.tree = placing.examined(status) if isinstance(placing, CompositePlacing) else None
         self._metrics.pod_group_scheduling_algorithm_duration.observe(self._clock.now() - start)

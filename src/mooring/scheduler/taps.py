@@ -38,7 +38,8 @@ class SchedulingTap(Protocol):
     The calls for a pod group: `group_begins`, the calls for its pods, `group_ends`. There a pod may
     be decided several times, because the group is tried in several placements, or because
     PodGroupPostFilter tries it without some other pods. `gave_back` then ends a trial, and `failed`
-    or `permitted` tells what became of the pod.
+    or `permitted` tells what became of the pod; `QueuedPodGroupInfo.counted` says by then which of
+    its cycles that comes from.
     """
 
     def changed(self, kind: Any, old: Any, new: Any) -> None:

@@ -103,6 +103,7 @@ def test_a_tree_is_written_under_its_top_with_the_nodes_of_its_pods(
     assert (begins.name, begins.composite, len(begins.members)) == ("job", True, 3)
     (ends,) = read(tmp_path, GroupEnds)
     assert (ends.name, ends.outcome, ends.victims) == ("job", "scheduled", ())
+    assert ends.counted == dict.fromkeys(begins.members, 0)
     # The cycle of the leader in the second rack is the last one, and finds no node.
     records = [entry.record for entry in read(tmp_path, AttemptEnds)]
     assert [bool(record.node) for record in records] == [True, True, True, False]

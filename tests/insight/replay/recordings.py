@@ -92,6 +92,13 @@ async def schedule_tree(cluster: JournaledCluster) -> None:
     await cluster.schedule()
 
 
+async def refuse_tree(cluster: JournaledCluster) -> None:
+    """Try a tree in two racks: in the first its leader has no room, in the second its workers."""
+    await cluster.create(_in_rack(node("a-1", "500m"), "a"), _in_rack(node("b-1", "1"), "b"))
+    await cluster.create(*tree_of_two())
+    await cluster.schedule()
+
+
 def replayed(
     folder: Path,
     change: Callable[[Iterator[Entry]], Iterable[Entry]] | None = None,

@@ -19,13 +19,17 @@ from mooring.explain.journal.segments import list_segments
 from mooring.insight.replay import answering_process
 from mooring.insight.replay.answering_process import answer, find_attempt, limit_process, main
 from mooring.insight.replay.child_replayer import AnsweringRequest, AnsweringResult
+from mooring.insight.replay.journal_explanation import ONLY_A_TRIAL
 from tests.explain.journal.journals import read
 from tests.insight.replay.recordings import (
+    TREES,
     JournaledCluster,
     journaled,
     node,
     pod,
+    refuse_tree,
     schedule_some,
+    schedule_tree,
 )
 
 
@@ -78,6 +82,31 @@ def test_an_attempt_is_explained_with_what_was_recorded(tmp_path: Path) -> None:
     assert found.explanation["nodes"] == ["small", "big"]
     assert found.explanation["message"] == found.record.message
     assert answer(tmp_path, asked("unknown")) == AnsweringResult()
+
+
+def test_a_pod_of_a_tree_is_explained_with_the_cycle_that_counts_and_its_tree(
+    tmp_path: Path,
+) -> None:
+    journaled(tmp_path, schedule_tree, gates=TREES)
+    # It was tried in both racks, at last in the one that is too small.
+    last = find_attempt(tmp_path, asked("leader-0"))
+    assert last is not None and last.within == (2,)
+    found = answer(tmp_path, asked("leader-0"))
+    assert found.problem == ""
+    assert found.explanation is not None and found.record is not None
+    assert found.explanation["node"] == found.record.node
+    assert found.record.node in ("a-1", "a-2")
+    assert [(one.depth, one.name, one.placement, one.fits) for one in found.tree] == [
+        (0, "job", "a", True),
+        (1, "leader", "all nodes", True),
+        (1, "workers", "all nodes", True),
+    ]
+
+
+def test_a_trial_is_not_taken_for_the_result_of_a_pod(tmp_path: Path) -> None:
+    journaled(tmp_path, refuse_tree, gates=TREES)
+    assert answer(tmp_path, asked("leader-0")).problem == ""
+    assert answer(tmp_path, asked("workers-0")).problem == ONLY_A_TRIAL
 
 
 def test_an_attempt_that_cannot_be_replayed(tmp_path: Path) -> None:

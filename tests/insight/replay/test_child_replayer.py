@@ -10,7 +10,7 @@ import pytest
 from mooring.explain.journal.journal_questions import JournalQuestion
 from mooring.explain.questions import AnswerLimitError
 from mooring.insight.replay.child_replayer import ChildReplayer
-from tests.insight.replay.recordings import journaled, schedule_some
+from tests.insight.replay.recordings import TREES, journaled, schedule_some, schedule_tree
 
 SLEEPS = """\
 import os, pathlib, time
@@ -33,9 +33,22 @@ def test_an_attempt_is_explained_by_another_process(tmp_path: Path) -> None:
         assert (found.found.attempt, found.record.attempt) == (1, 1)
         assert found.found.decision.message == found.record.message
         assert found.found.verdicts.names == ["small", "big"]
+        assert found.tree == []
         assert await ChildReplayer().replay(tmp_path, asked("huge", 7)) is None
 
     asyncio.run(ask())
+
+
+def test_the_tree_of_a_pod_comes_with_its_explanation(tmp_path: Path) -> None:
+    journaled(tmp_path, schedule_tree, gates=TREES)
+    found = asyncio.run(ChildReplayer().replay(tmp_path, asked("leader-0")))
+    assert found is not None and found.found is not None
+    assert found.found.chosen in ("a-1", "a-2")
+    assert [(one.name, one.placement, one.placed) for one in found.tree] == [
+        ("job", "a", "2 of 2 groups"),
+        ("leader", "all nodes", "1 of 1 pods"),
+        ("workers", "all nodes", "2 of 2 pods"),
+    ]
 
 
 @pytest.fixture

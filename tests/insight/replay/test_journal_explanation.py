@@ -23,6 +23,7 @@ from tests.insight.replay.recordings import (
     journaled,
     node,
     pod,
+    refuse_tree,
     schedule_some,
     schedule_tree,
     tree_of_two,
@@ -154,3 +155,34 @@ def test_a_pod_of_a_tree_that_fails_is_explained_with_its_first_placement(
         ("workers", True),
         ("leader", False),
     ]
+
+
+def test_a_pod_that_was_not_tried_where_its_group_was_refused_is_explained_with_a_trial(
+    tmp_path: Path,
+) -> None:
+    journaled(tmp_path, refuse_tree, gates=TREES)
+    leader, worker = explanation(tmp_path, "leader-0"), explanation(tmp_path, "workers-0")
+    assert (leader.attempt.begins.within, leader.is_trial) == ((0,), False)
+    assert (worker.attempt.begins.within, worker.is_trial) == ((1,), True)
+
+
+def test_a_pod_that_is_told_the_same_everywhere_is_explained_with_the_chosen_placement(
+    tmp_path: Path,
+) -> None:
+    async def play(cluster: JournaledCluster) -> None:
+        for rack, cpu in (("a", "3"), ("b", "2")):
+            one = node(f"{rack}-1", cpu)
+            await cluster.create({**one, "metadata": {**one["metadata"], "labels": {"rack": rack}}})
+        top, _, workers, *_ = tree_of_two()
+        top["spec"]["schedulingPolicy"]["gang"]["minGroupCount"] = 1
+        workers["spec"]["schedulingPolicy"]["gang"]["minCount"] = 1
+        members = [pod(f"workers-{number}", "2") for number in range(2)]
+        for member in members:
+            member["spec"]["schedulingGroup"] = {"podGroupName": "workers"}
+        await cluster.create(top, workers, *members)
+        await cluster.schedule()
+
+    journaled(tmp_path, play, gates=TREES)
+    found = explanation(tmp_path, "workers-1", 1)
+    # The fuller rack is better.
+    assert (found.attempt.begins.within, found.is_trial) == ((1,), False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.journal.entries import (
@@ -120,3 +121,46 @@ def test_a_checkpoint_is_one_step() -> None:
     found = steps(CheckpointBegins(0.0, 0, 0), node, CheckpointEnds(0.0, 1), FAILED)
     assert isinstance(found[0], RecordedCheckpoint)
     assert found[1:] == [FAILED]
+
+
+def cycle(attempt_begins: float, **record: object) -> RecordedAttempt:
+    """Return a cycle of the pod, with what differs from the usual in its record."""
+    begins = msgspec.structs.replace(BEGINS, time=attempt_begins)
+    ends = AttemptEnds(attempt_begins, msgspec.structs.replace(RECORD, **record))
+    return RecordedAttempt(begins, [], ends)
+
+
+FIRST, SECOND, THIRD = cycle(1.0, node="a"), cycle(2.0, message="no"), cycle(3.0, node="a")
+
+
+@pytest.mark.parametrize(
+    ("counted", "expected"),
+    [
+        pytest.param({"u": 0}, FIRST, id="the first cycle counts"),
+        pytest.param({"u": 1}, SECOND, id="the second cycle counts"),
+        pytest.param({"other": 1}, None, id="the pod was not tried in the placement that counts"),
+        pytest.param({"u": 7}, None, id="the cycle was not recorded"),
+    ],
+)
+def test_the_cycle_that_counts(counted: dict[str, int], expected: RecordedAttempt | None) -> None:
+    ends = msgspec.structs.replace(GROUP_ENDS, counted=counted)
+    group = RecordedGroup(GROUP, [FIRST, SECOND, THIRD], ends)
+    assert group.cycles("u") == [FIRST, SECOND, THIRD]
+    assert group.counted("u") is expected
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        pytest.param([Reserved(4.0, "u", "a")], THIRD, id="the last one with the pod's node"),
+        pytest.param([FAILED], SECOND, id="the first one with its message"),
+        pytest.param([Failed(4.0, "u", "group", True)], FIRST, id="the first, if only the group's"),
+    ],
+)
+@pytest.mark.parametrize("ends", [GROUP_ENDS, None])
+def test_the_cycle_that_probably_counts_if_that_was_not_recorded(
+    more: list[Reserved | Failed], expected: RecordedAttempt, ends: GroupEnds | None
+) -> None:
+    group = RecordedGroup(GROUP, [FIRST, SECOND, THIRD, *more], ends)
+    assert group.counted("u") is expected
+    assert group.counted("other") is None

@@ -247,6 +247,9 @@ class GroupEnds(JournalEntry, frozen=True, tag="group end", gc=False):
     outcome: str = ""
     #: The pods that PodGroupPostFilter preempted, as "namespace/name".
     victims: tuple[str, ...] = ()
+    #: By uid, which cycle of each pod counts, from 0 (`QueuedPodGroupInfo.counted`); None if an
+    #: earlier version wrote the entry.
+    counted: dict[str, int] | None = None
 
 
 class AttemptBegins(JournalEntry, frozen=True, tag="attempt", gc=False):

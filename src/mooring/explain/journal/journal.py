@@ -165,7 +165,9 @@ class SchedulingJournal(SilentTap):
         self._put_open()
         meta, self._group = info.group.metadata, None
         ended = outcome.name.lower()
-        self._put(GroupEnds(self._now(), meta.namespace, meta.name, ended, info.victims))
+        self._put(
+            GroupEnds(self._now(), meta.namespace, meta.name, ended, info.victims, info.counted)
+        )
 
     def deciding(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -17,6 +17,7 @@ import msgspec
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.examination import Examination
 from mooring.explain.questions import AnswerLimitError, TooManyQuestions
+from mooring.framework.tried_groups import GroupLine
 
 #: The timeout of a replay, in seconds.
 REPLAY_SECONDS = 40.0
@@ -48,6 +49,8 @@ class JournalAnswer(msgspec.Struct, frozen=True, kw_only=True):
     record: AttemptRecord | None = None
     #: Why the attempt could not be replayed, or how the replay differs; "" if neither.
     problem: str = ""
+    #: The groups of the tree that the pod's group is part of, in this attempt.
+    tree: Sequence[GroupLine] = ()
 
 
 class AttemptReplayer(Protocol):

@@ -1,6 +1,7 @@
 // The stream of decisions, the newest first.
 import { Component, html } from "./html.js";
 import { NodeLink, PodLink, podPath } from "./links.js";
+import { Comparison } from "./comparison.js";
 import { LeaderLine } from "./leader_line.js";
 import { Paging } from "./paging.js";
 import { count, when } from "./format.js";
@@ -9,14 +10,20 @@ import { count, when } from "./format.js";
 const PAGE = 30;
 const TONES = { bound: "good", scheduled: "good", unschedulable: "warn", gated: "quiet", error: "bad" };
 
+/** Return the names in a decision, which the filter looks through. */
+function namesOf({ namespace, name, node, compared }) {
+  return `${namespace}/${name} ${node} ${compared ? compared.node : ""}`;
+}
+
 export class DecisionsView extends Component {
   state = { held: null, filter: "", offset: 0 };
 
   render({ cluster }, { held, filter, offset }) {
     const all = held || cluster.decisions;
-    const wanted = all.filter((one) => `${one.namespace}/${one.name} ${one.node}`.includes(filter));
+    const wanted = all.filter((one) => namesOf(one).includes(filter));
     const start = offset < wanted.length ? offset : 0;
     const shown = wanted.slice(Math.max(0, wanted.length - start - PAGE), wanted.length - start).reverse();
+    const isShadow = all.some((one) => one.compared);
     const toggle = () => this.setState({ held: held ? null : cluster.decisions });
     return html`<section aria-labelledby="decisions-title">
       <h1 id="decisions-title">Decisions</h1>
@@ -44,9 +51,10 @@ export class DecisionsView extends Component {
               <th scope="col">Time</th>
               <th scope="col">Outcome</th>
               <th scope="col">Pod</th>
-              <th scope="col">Node</th>
+              <th scope="col">${isShadow ? "Node in the cluster" : "Node"}</th>
+              ${isShadow && html`<th scope="col">Node of the shadow</th>`}
               <th scope="col">Told by</th>
-              <th scope="col">What its scheduler says</th>
+              <th scope="col">${isShadow ? "How they compare" : "What its scheduler says"}</th>
             </tr>
           </thead>
           <tbody>
@@ -56,10 +64,11 @@ export class DecisionsView extends Component {
                 <td><span class=${`badge ${TONES[one.outcome]}`}>${one.outcome}</span></td>
                 <th scope="row"><${PodLink} namespace=${one.namespace} name=${one.name} /></th>
                 <td class="nowrap">${one.node && html`<${NodeLink} name=${one.node} />`}</td>
+                ${isShadow && html`<td class="nowrap">${one.compared && one.compared.node && html`<${NodeLink} name=${one.compared.node} />`}</td>`}
                 <td>${one.attempt > 0
                   ? html`<a class="nowrap" href=${podPath(one.namespace, one.name, one.attempt)}>leader, attempt ${one.attempt}</a>`
-                  : html`<span class="quiet">${cluster.about.past ? "journal" : "API objects"}</span>`}</td>
-                <td class="wide">${one.message}</td>
+                  : html`<span class="quiet">${one.compared ? "shadow" : cluster.about.past ? "journal" : "API objects"}</span>`}</td>
+                <td class="wide">${one.compared ? html`<${Comparison} compared=${one.compared} />` : one.message}</td>
               </tr>`,
             )}
           </tbody>

@@ -1,6 +1,7 @@
 // The page: a header, the places to go to, and the view of the present place.
 import { Component, html, render } from "./html.js";
 import { cluster } from "./cluster.js";
+import { ShadowNote } from "./comparison.js";
 import { DecisionsView } from "./decisions_view.js";
 import { percent, rough, share } from "./format.js";
 import { Bar } from "./links.js";
@@ -94,7 +95,7 @@ class Page extends Component {
         ${cluster.summary && cluster.summary.failure && html`<p class="problem" role="alert">
           The cluster cannot be read: ${cluster.summary.failure}
         </p>`}
-        ${about && about.past && html`<${TimeSlider} past=${about.past} />`}
+        ${about && about.past && html`<${TimeSlider} past=${about.past} /><${ShadowNote} about=${about} />`}
         ${table && html`<${Summary} table=${table} />`}
         ${table ? this.view(place, parameters) : html`<p class="loading" role="status">Reading the cluster…</p>`}
       </main>

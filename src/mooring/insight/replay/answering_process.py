@@ -22,7 +22,7 @@ from mooring.explain.journal.entries import AttemptBegins, SegmentHead
 from mooring.explain.journal.journal_questions import JournalQuestion
 from mooring.explain.journal.journal_reading import find_entries
 from mooring.insight.replay.child_replayer import AnsweringRequest, AnsweringResult
-from mooring.insight.replay.journal_explanation import explain_attempt
+from mooring.insight.replay.journal_explanation import ONLY_A_TRIAL, explain_attempt
 from mooring.insight.replay.replaying import RunRules
 from mooring.insight.replay.rules import recorded_rules
 
@@ -42,7 +42,8 @@ _TRIES = 3
 def find_attempt(folder: Path, question: JournalQuestion) -> AttemptBegins | None:
     """Return the newest attempt that matches a question; None if the journal has none.
 
-    The newest segments are read first; those that ended before `question.since` are not read.
+    If the pod has several cycles in an attempt of its group, it is the last of them. The newest
+    segments are read first; those that ended before `question.since` are not read.
     """
     named = f'"{question.namespace}","{question.name}","{question.uid}'.encode()
 
@@ -72,13 +73,13 @@ def answer(folder: Path, question: JournalQuestion) -> AnsweringResult:
         return AnsweringResult(known=True, problem=str(error))
     found, ends = explained.found, explained.attempt.ends
     record = None if ends is None else ends.record
-    decision, problem = found.decision, ""
+    decision, problem = found.decision, ONLY_A_TRIAL if explained.is_trial else ""
     if record is not None and (
         record.node != decision.node_name or record.message != decision.message
     ):
         was, now = record.node or record.message, decision.node_name or decision.message
         problem = f"the replay decided otherwise: {now}; recorded was: {was}"
-    return AnsweringResult(True, explanation_data([found]), record, problem)
+    return AnsweringResult(True, explanation_data([found]), record, problem, list(explained.tree))
 
 
 def _rules(head: SegmentHead) -> RunRules:

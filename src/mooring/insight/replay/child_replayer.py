@@ -14,6 +14,7 @@ from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.data_reading import read_examination
 from mooring.explain.journal.journal_questions import JournalAnswer, JournalQuestion
 from mooring.explain.questions import AnswerLimitError
+from mooring.framework.tried_groups import GroupLine
 
 _MODULE = "mooring.insight.replay.answering_process"
 #: By default, numerical libraries start a thread for each processor.
@@ -38,6 +39,8 @@ class AnsweringResult(msgspec.Struct, frozen=True):
     explanation: dict[str, Any] | None = None
     record: AttemptRecord | None = None
     problem: str = ""
+    #: The groups of the tree that the pod's group is part of, in this attempt.
+    tree: list[GroupLine] = []
 
 
 class ChildReplayer:
@@ -87,5 +90,8 @@ def _read(output: bytes) -> JournalAnswer | None:
         return None
     found = None
     if result.explanation is not None:
-        found = read_examination({"recorded": False, **result.explanation})
-    return JournalAnswer(found=found, record=result.record, problem=result.problem)
+        more = {"recorded": False, "record": msgspec.to_builtins(result.record)}
+        found = read_examination({**more, **result.explanation})
+    return JournalAnswer(
+        found=found, record=result.record, problem=result.problem, tree=result.tree
+    )

@@ -14,9 +14,6 @@ from mooring.explain.examination import Examination, ask_filters, examine
 from mooring.explain.journal.entries import (
     AttemptBegins,
     Entry,
-    Failed,
-    GaveBack,
-    Reserved,
     SegmentHead,
 )
 from mooring.explain.journal.journal_reading import read_journal
@@ -29,6 +26,12 @@ from mooring.insight.replay.recorded_steps import (
     recorded_steps,
 )
 from mooring.insight.replay.replaying import Replay, RunRules
+
+#: What is said of a trial.
+ONLY_A_TRIAL = (
+    "the pod's group was refused before the pod was tried; this is a trial in another placement, "
+    "or without pods that could be preempted"
+)
 
 #: Seconds after the beginning of an attempt within which it has certainly ended.
 _MARGIN = 3600.0
@@ -44,6 +47,8 @@ class ExplainedAttempt(msgspec.Struct, frozen=True):
     rules: str
     #: The groups of the tree of the pod's group; empty if there is no tree.
     tree: Sequence[GroupLine] = ()
+    #: Whether it is only a trial: the pod's group was refused before the pod was tried.
+    is_trial: bool = False
 
 
 def find_attempts(folder: str | os.PathLike[str], name: str, namespace: str) -> list[AttemptBegins]:
@@ -51,7 +56,7 @@ def find_attempts(folder: str | os.PathLike[str], name: str, namespace: str) -> 
 
     In the attempt of a group, a pod may have several cycles: one for each placement, and more when
     PodGroupPostFilter tries the group without other pods. Only the cycle that decided the pod's
-    result is returned.
+    result is returned, or the first one if none of them did.
 
     Raise ObjectError if there is none, or if pods of several namespaces have the name.
     """
@@ -64,7 +69,8 @@ def find_attempts(folder: str | os.PathLike[str], name: str, namespace: str) -> 
     for step in recorded_steps(read_journal(folder)):
         if isinstance(step, RecordedGroup):
             cycles = [one for one in step.steps if isinstance(one, RecordedAttempt)]
-            cycles = _resulting(step, [one for one in cycles if is_asked(one)])
+            cycles = [one for one in cycles if is_asked(one)][:1]
+            cycles = [step.counted(one.begins.uid) or one for one in cycles]
         else:
             cycles = [step] if isinstance(step, RecordedAttempt) and is_asked(step) else []
         found += [cycle.begins for cycle in cycles]
@@ -81,31 +87,6 @@ def find_attempts(folder: str | os.PathLike[str], name: str, namespace: str) -> 
             "with -n"
         )
     return found
-
-
-def _resulting(group: RecordedGroup, cycles: list[RecordedAttempt]) -> list[RecordedAttempt]:
-    """Return the cycle that decided a pod's result in a group's attempt.
-
-    If the pod found a node but its group did not fit, it is the pod's first cycle, because the
-    group's message is about the first placement.
-    """
-    if not cycles:
-        return []
-    uid, node, message = cycles[0].begins.uid, "", ""
-    for step in group.steps:
-        match step:
-            case Reserved(uid=one) if one == uid:
-                node = step.node
-            case GaveBack(uid=one) if one == uid:
-                node = ""
-            case Failed(uid=one) if one == uid:
-                message = step.message
-    records = [(one, one.ends.record) for one in cycles if one.ends is not None]
-    if node:
-        same = [one for one, record in records if record.node == node][-1:]
-    else:
-        same = [one for one, record in records if message and record.message == message][:1]
-    return same or cycles[:1]
 
 
 def choose_attempt(found: list[AttemptBegins], number: int | None) -> AttemptBegins:
@@ -125,13 +106,19 @@ def explain_attempt(
     chosen: AttemptBegins,
     rules_of: Callable[[SegmentHead], RunRules],
 ) -> ExplainedAttempt:
-    """Explain a recorded attempt; `rules_of` returns the rules to apply."""
+    """Explain a recorded attempt; `rules_of` returns the rules to apply.
+
+    If it is one of several cycles of the pod in an attempt of its group, the one that decided the
+    pod's result is explained, or the first one if none of them did.
+    """
     explaining = _Explaining(chosen)
     tree: Sequence[GroupLine] = ()
     replay = Replay(rules_of, before_attempt=explaining.look)
     entries = _up_to(read_journal(folder, since=chosen.time), chosen)
     try:
         for step in recorded_steps(entries):
+            if isinstance(step, RecordedGroup):
+                explaining.expect(step)
             replay.take(step)
             if explaining.found is not None:
                 tree = replay.tree if isinstance(step, RecordedGroup) else ()
@@ -143,7 +130,9 @@ def explain_attempt(
             f"the state before attempt {chosen.attempt} of pod {chosen.namespace}/{chosen.name} at "
             f"{format_time(chosen.time)} cannot be rebuilt: the journal lacks its pod"
         )
-    return ExplainedAttempt(explaining.found, explaining.attempt, replay.report.rules, tree)
+    return ExplainedAttempt(
+        explaining.found, explaining.attempt, replay.report.rules, tree, explaining.is_trial
+    )
 
 
 def _up_to(entries: Iterable[Entry], chosen: AttemptBegins) -> Iterator[Entry]:
@@ -159,12 +148,23 @@ class _Explaining:
 
     def __init__(self, chosen: AttemptBegins) -> None:
         self._chosen = chosen
+        #: The cycle to examine, if the attempt is that of a group.
+        self._cycle: RecordedAttempt | None = None
+        #: Whether the pod's result does not come from it.
+        self.is_trial = False
         self.found: Examination | None = None
         self.attempt: RecordedAttempt | None = None
 
+    def expect(self, group: RecordedGroup) -> None:
+        """Find the cycle that counts if the chosen one is part of a group's attempt."""
+        cycles = group.cycles(self._chosen.uid)
+        if any(one.begins == self._chosen for one in cycles):
+            counted = group.counted(self._chosen.uid)
+            self._cycle, self.is_trial = counted or cycles[0], counted is None
+
     def look(self, attempt: RecordedAttempt, engine: ReplayEngine, pod: Pod) -> None:
         """Examine an attempt if it is the chosen one."""
-        if self.found is not None or attempt.begins != self._chosen:
+        if self.found is not None or not self._is_chosen(attempt):
             return
         profile = engine.scheduler.profiles.get(pod.spec.scheduler_name)
         if profile is None:
@@ -180,3 +180,8 @@ class _Explaining:
         answers = ask_filters(profile, engine.scheduler.nominator, pod, nodes)
         decision = engine.examine(attempt.begins, pod, post_filter=attempt.begins.post_filter)
         self.found = examine(answers, decision, attempt.begins.attempt)
+
+    def _is_chosen(self, attempt: RecordedAttempt) -> bool:
+        if self._cycle is not None:
+            return attempt is self._cycle
+        return attempt.begins == self._chosen

@@ -65,6 +65,44 @@ class RecordedGroup(msgspec.Struct, frozen=True):
         """Return when it began."""
         return self.begins.time
 
+    def cycles(self, uid: str) -> list[RecordedAttempt]:
+        """Return the scheduling cycles of a pod, in order."""
+        cycles = (step for step in self.steps if isinstance(step, RecordedAttempt))
+        return [cycle for cycle in cycles if cycle.begins.uid == uid]
+
+    def counted(self, uid: str) -> RecordedAttempt | None:
+        """Return the cycle that a pod's result comes from (`QueuedPodGroupInfo.counted`).
+
+        None if the pod was not tried in the placement that counts.
+        """
+        cycles = self.cycles(uid)
+        if self.ends is None or self.ends.counted is None:
+            return self._likely(uid, cycles)
+        number = self.ends.counted.get(uid, len(cycles))
+        return cycles[number] if number < len(cycles) else None
+
+    def _likely(self, uid: str, cycles: Sequence[RecordedAttempt]) -> RecordedAttempt | None:
+        """Return the cycle that probably counts, if that was not recorded.
+
+        If the pod has found a node and shares the fate of its group, that is its first cycle: the
+        group's message is about the first placement.
+        """
+        node = message = ""
+        for step in self.steps:
+            match step:
+                case Reserved(uid=one) if one == uid:
+                    node = step.node
+                case GaveBack(uid=one) if one == uid:
+                    node = ""
+                case Failed(uid=one) if one == uid:
+                    message = step.message
+        records = [(one, one.ends.record) for one in cycles if one.ends is not None]
+        if node:
+            same = [one for one, record in records if record.node == node][-1:]
+        else:
+            same = [one for one, record in records if message and record.message == message][:1]
+        return next(iter(same or cycles), None)
+
 
 RecordedStep = (
     SegmentHead
