@@ -187,7 +187,7 @@ class PodInfo:
 
 #: Fields of a bound pod's status that can change without changing any plugin's answer.
 _PASSING = {"conditions", "observed_generation", "nominated_node_name"}
-_meta = attrgetter("annotations", "deletion_timestamp", "owner_references")
+_meta = attrgetter("namespace", "annotations", "deletion_timestamp", "owner_references")
 _status = attrgetter(*(name for name in PodStatus.__struct_fields__ if name not in _PASSING))
 
 

@@ -286,7 +286,8 @@ class SlicePools:
         return made[known]
 
     def _make(self, key: PoolID, slices: list[ResourceSlice], reach: Reach) -> Pool | None:
-        about = slices[0].spec.pool
+        # Of slices that disagree about their pool, the first by name counts, on every node.
+        about = min(slices, key=lambda one: one.metadata.name).spec.pool
         others: list[ResourceSlice] = []
         if len(slices) != about.resource_slice_count:
             # The other slices may exist, but be out of the node's reach.
