@@ -310,12 +310,23 @@ class ReplayEngine:
             wait = assumed.wait = PermitWait(assumed.pod, waits, time)
             self.scheduler.on_the_way.add_waiting(wait)
             wait.when_done(lambda: self._wait_ended(attempt, wait))
-        else:
+        elif self._has_pre_bind_work(attempt):
             self._permitted.append(attempt)
+        else:
+            assumed.permitted = True
 
     def _wait_ended(self, attempt: SchedulingAttempt, wait: PermitWait) -> None:
         if wait.outcome is not None and wait.outcome.is_success:
             self._permitted.append(attempt)
+
+    def _has_pre_bind_work(self, attempt: SchedulingAttempt) -> bool:
+        """Return whether a PreBind plugin has something to do for a pod."""
+        profile, assumed = attempt.profile, attempt.assumed
+        assert assumed is not None
+        if not profile.pre_bind or not self._pre_flights:
+            return bool(profile.pre_bind)
+        flights = run_pre_bind_pre_flights(profile, attempt.state, assumed.pod, assumed.node_name)
+        return flights is None or not flights.is_skip
 
     def _pre_bind(self, attempt: SchedulingAttempt) -> None:
         assumed = attempt.assumed
@@ -323,14 +334,9 @@ class ReplayEngine:
             return
         assumed.permitted = True
         self.scheduler.on_the_way.remove_waiting(assumed.pod.metadata.uid)
-        if not attempt.profile.pre_bind:
+        if not self._has_pre_bind_work(attempt):
             return
-        placement = (attempt.profile, attempt.state, assumed.pod, assumed.node_name)
-        if self._pre_flights:
-            flights = run_pre_bind_pre_flights(*placement)
-            if flights is not None and flights.is_skip:
-                return
-        work = run_pre_bind(*placement)
+        work = run_pre_bind(attempt.profile, attempt.state, assumed.pod, assumed.node_name)
         if not self.answers.start(work):
             self._binding[assumed.pod.metadata.uid] = work
 
