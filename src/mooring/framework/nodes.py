@@ -42,6 +42,9 @@ class TermKind(Enum):
     PREFERRED_AFFINITY = "preferred_affinity"
     PREFERRED_ANTI_AFFINITY = "preferred_anti_affinity"
 
+    # Members are compared by identity. The hash of Enum is a function in Python, and slow.
+    __hash__ = object.__hash__
+
 
 class TermCount(msgspec.Struct, frozen=True):
     """An affinity term that existing pods carry, and how many pods of each node carry it."""

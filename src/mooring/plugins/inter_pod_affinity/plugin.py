@@ -137,7 +137,8 @@ class InterPodAffinity(Plugin):
             for term in self._namespaces.own_terms(terms):
                 key = term.topology_key
                 counts = everything.pods_matching(term.namespaces, term.selector)
-                added: Weighed = (key, counts, counts * (sign * term.weight))
+                factor = sign * term.weight
+                added: Weighed = (key, counts, counts if factor == 1 else counts * factor)
                 if there := weighed.get(key):
                     added = (key, there[1] + added[1], there[2] + added[2])
                 weighed[key] = added
