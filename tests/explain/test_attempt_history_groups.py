@@ -167,15 +167,20 @@ async def test_of_many_placements_the_answers_of_the_first_and_of_the_last_are_k
     assert (found.details and asked(found)) == kept
 
 
-async def test_a_pod_of_a_tree_is_kept_with_the_placement_of_its_tree(
-    world: RecordedGroups,
-) -> None:
-    world.add_rack("a", 1, cpu=3)
-    world.add_rack("b", 1, cpu=8)
+async def try_tree(world: RecordedGroups, *, a: int, b: int) -> None:
+    """Try a tree of three pods in two racks with so many processors."""
+    world.add_rack("a", 1, cpu=a)
+    world.add_rack("b", 1, cpu=b)
     world.add_composite("job", min_group_count=2, topology="rack")
     world.gang("left", 1, parent="job")
     world.gang("right", 2, parent="job")
     await world.settle()
+
+
+async def test_a_pod_of_a_tree_is_kept_with_the_placement_of_its_tree(
+    world: RecordedGroups,
+) -> None:
+    await try_tree(world, a=3, b=8)
     bound = world.bound()
     assert set(bound.values()) == {"a-0"}
     for name, node in bound.items():
@@ -186,12 +191,7 @@ async def test_a_pod_of_a_tree_is_kept_with_the_placement_of_its_tree(
 async def test_a_pod_that_fits_in_a_tree_that_does_not_is_kept_with_the_first_placement(
     world: RecordedGroups,
 ) -> None:
-    world.add_rack("a", 1, cpu=2)
-    world.add_rack("b", 1, cpu=1)
-    world.add_composite("job", min_group_count=2, topology="rack")
-    world.gang("left", 1, parent="job")
-    world.gang("right", 2, parent="job")
-    await world.settle()
+    await try_tree(world, a=2, b=1)
     left = world.kept("left-0")
     assert (left.record.outcome, left.record.node) == ("unschedulable", "a-0")
     assert asked(left) == ["a-0"]

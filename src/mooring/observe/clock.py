@@ -21,7 +21,7 @@ class Clock(Protocol):
 class SystemClock:
     """The clock of this machine."""
 
-    #: Return seconds since the epoch. Not a method of its own: it is called for every event.
+    #: Returns seconds since the epoch. It is the function itself, because every event calls it.
     now = staticmethod(time.time)
 
     async def sleep(self, seconds: float) -> None:

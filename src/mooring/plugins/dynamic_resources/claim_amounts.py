@@ -41,8 +41,7 @@ CONTAINER_LIMIT_TOO_SMALL = (
     "pod level limit for {} is insufficient to cover the limit and DRA overhead for container {}"
 )
 _NOTHING_CONSUMED = (
-    "claim {}, device {}: ConsumedCapacity is nil, but Capacity key '{}' is set in {} for "
-    "resource {}"
+    "claim {}, device {}: ConsumedCapacity is nil, but Capacity key '{}' is set in {}"
 )
 
 Statuses = tuple[NodeAllocatableResourceClaimStatus, ...]
@@ -158,18 +157,27 @@ def _mapped(
         return None
     if not mapping.capacity_key:
         return None if mapping.device_multiplier is None else Quantity(mapping.device_multiplier)
+    field = f"NodeAllocatableResources for resource {name}"
+    return _of_capacity(claim, held, mapping.capacity_key, mapping.capacity_multiplier, field)
+
+
+def _of_capacity(
+    claim: ResourceClaim,
+    held: HeldDevice,
+    capacity: str,
+    multiplier: QuantityText | None,
+    field: str,
+) -> Quantity | None:
+    """Return the consumed amount of a capacity of a device, times `multiplier`.
+
+    None if the capacity is not consumed. Raise AmountError if the device consumes none at all;
+    `field` is where the device names the capacity.
+    """
     if not held.consumed:
-        text = _NOTHING_CONSUMED.format(
-            claim.key, held.name, mapping.capacity_key, "NodeAllocatableResources", name
-        )
-        raise AmountError(text)
-    if mapping.capacity_key not in held.consumed:
+        raise AmountError(_NOTHING_CONSUMED.format(claim.key, held.name, capacity, field))
+    if capacity not in held.consumed:
         return None
-    return _product(held.consumed[mapping.capacity_key], mapping.capacity_multiplier)
-
-
-def _product(consumed: QuantityText, multiplier: QuantityText | None) -> Quantity:
-    quantity = Quantity(consumed)
+    quantity = Quantity(held.consumed[capacity])
     if multiplier is None:
         return quantity
     product = quantity.nanos * parse_nanos(multiplier)
@@ -199,14 +207,8 @@ def _older_mapped(
     if not mapping.capacity_key:
         multiplier = mapping.allocation_multiplier
         return Quantity() if multiplier is None else Quantity(multiplier)
-    if not held.consumed:
-        text = _NOTHING_CONSUMED.format(
-            claim.key, held.name, mapping.capacity_key, "NodeAllocatableResourceMappings", name
-        )
-        raise AmountError(text)
-    if mapping.capacity_key not in held.consumed:
-        return None
-    return _product(held.consumed[mapping.capacity_key], mapping.allocation_multiplier)
+    field = f"NodeAllocatableResourceMappings for resource {name}"
+    return _of_capacity(claim, held, mapping.capacity_key, mapping.allocation_multiplier, field)
 
 
 def insufficient_pod_resources(pod: Pod, options: RequestOptions) -> str:
