@@ -306,9 +306,10 @@ class Remembered:
 
 
 def _same(rows: Rows | None, others: Rows | None) -> bool:
-    if rows is None:
-        return others is None
-    return others is not None and np.array_equal(rows, others)
+    # Usually both are one object, and then nothing needs to be compared.
+    if rows is others:
+        return True
+    return rows is not None and others is not None and np.array_equal(rows, others)
 
 
 def _places(nodes: Nodes, rows: Sequence[int]) -> list[int]:
