@@ -16,7 +16,7 @@ from mooring.framework.releases import parse_versions
 from mooring.informers.store import Store
 from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
-from mooring.plugins.preemption.executor import LEASE_WAIT, Executor
+from mooring.plugins.preemption.executor import RETRY_WAIT, Executor
 from tests.plugins.cluster import make_pod
 
 VICTIMS = [make_pod("first", "node", uid="1"), make_pod("last", "node", uid="2")]
@@ -112,15 +112,23 @@ def test_a_preemptor_is_never_left_waiting_for_nothing(
     assert handle.activated == [PREEMPTOR] * activated
 
 
-def test_a_preemption_that_the_lease_forbids_is_tried_again_after_a_pause(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize(
+    ("failure", "logged"),
+    [
+        pytest.param(LeaseExpiredError("not sent: the lease is not held"), 0, id="lease expired"),
+        pytest.param(ApiError(422, "metadata.uid: field is immutable"), 1, id="stale victim"),
+    ],
+)
+def test_a_failed_preemption_is_tried_again_after_a_pause(
+    failure: ApiError, logged: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    handle = FakeHandle(patch_first=LeaseExpiredError("not sent: the lease is not held"))
+    handle = FakeHandle(patch_first=failure)
     times: list[float] = []
     handle.activate = lambda pods: times.append(handle.clock.now())  # type: ignore[method-assign]
     preempt(handle)
-    assert times == [LEASE_WAIT]
-    assert caplog.records == []
+    assert times == [RETRY_WAIT]
+    assert len(caplog.records) == logged
+    assert handle.metrics.preemption_goroutines_duration["error"].sum == 0
 
 
 def test_writes_are_for_one_pod_and_not_for_the_next_of_its_name() -> None:

@@ -31,8 +31,9 @@ GONE = "Victim Pod is already deleted"
 PREEMPTED = "Preemptor Pod preempted victim Pod"
 FAILED = "Error occurred during async preemption"
 
-#: Seconds until a preemption is retried that failed because the lease had expired.
-LEASE_WAIT = 1.0
+#: Seconds until a failed preemption is retried. An immediate retry would spin for as long as a
+#: victim cannot be deleted.
+RETRY_WAIT = 1.0
 
 
 #: The name of the domain of a group's preemption, where a pod's has the node's name.
@@ -154,13 +155,10 @@ class Executor:
         except ApiError as error:
             result = ERROR
             if isinstance(error, LeaseExpiredError):
-                # The client refused without a request to the server; an immediate retry would spin.
+                # The client refused without a request to the server.
                 vlog(log, 2, FAILED, preemptor=preemptor.obj, err=error)
-                await self._handle.clock.sleep(LEASE_WAIT)
             else:
                 log.exception(FAILED)
-            self._preempting.pop(uid, None)
-            self._handle.activate(preemptor.pods)
         finally:
             self._preempting.pop(uid, None)
             metrics = self._handle.metrics
@@ -176,6 +174,9 @@ class Executor:
                 node=preemptor.place,
                 result=result,
             )
+        if result == ERROR:
+            await self._handle.clock.sleep(RETRY_WAIT)
+            self._handle.activate(preemptor.pods)
 
     async def run(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
         """Carry out a preemption within the cycle (gate SchedulerAsyncPreemption off)."""
