@@ -37,6 +37,14 @@ def test_a_cluster_without_nodes_has_none_unless_they_are_asked_for() -> None:
     }
 
 
+def test_all_gates_of_a_stage_are_turned_on_together() -> None:
+    alpha = server_gates("AllAlpha=true,DRADerivedAttributes=false")
+    assert {*ON, "DRANodeAllocatableResources"} <= alpha
+    assert "DRADerivedAttributes" not in alpha
+    assert GROUPS in server_gates("AllBeta=true", has_nodes=False)
+    assert server_gates("AllAlpha=false") == set(ON)
+
+
 @pytest.mark.parametrize(
     ("text", "has_nodes", "message"),
     [

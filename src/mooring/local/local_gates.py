@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from mooring.api.field_errors import aggregate
 from mooring.api.go_format import go_text
 from mooring.errors import ConfigError
-from mooring.framework.features import FeatureGates
+from mooring.framework.features import ALL_ALPHA, ALL_BETA, FeatureGates, features_of
 from mooring.framework.releases import DEFAULT_VERSION, EffectiveVersion
 
 GENERIC_WORKLOAD = "GenericWorkload"
@@ -26,6 +26,8 @@ ON: Mapping[str, tuple[str, ...]] = {
 #: The group versions of pod groups.
 GROUP_VERSIONS = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3")
 
+#: The stages of the gates that can be turned on together.
+_STAGES = {ALL_ALPHA: "ALPHA", ALL_BETA: "BETA"}
 _TRUE = ("1", "t", "T", "true", "TRUE", "True")
 
 
@@ -79,7 +81,12 @@ def _completed(text: str, wanted: frozenset[str], *, has_nodes: bool) -> str:
 
 
 def _on(text: str) -> list[str]:
-    return [name for name, value in _settings(text).items() if value in _TRUE]
+    """Return the gates that a text turns on, by name or with all others of their stage."""
+    settings = _settings(text)
+    on = [name for name, value in settings.items() if value in _TRUE]
+    stages = [stage for name, stage in _STAGES.items() if name in on]
+    every = features_of().items()
+    return on + [name for name, one in every if one.stage in stages and name not in settings]
 
 
 def _settings(text: str) -> dict[str, str]:
