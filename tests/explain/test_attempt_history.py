@@ -11,11 +11,8 @@ import numpy as np
 import pytest
 
 from mooring import Plugin, Status
-from mooring.explain.attempt_history import (
-    ATTEMPTS_PER_POD,
-    AttemptHistory,
-    make_history,
-)
+from mooring.explain.attempt_history import AttemptHistory, make_history
+from mooring.explain.record_store import ATTEMPTS_PER_POD
 from tests.app.world import make_node, make_pod
 from tests.explain.histories import RecordedWorld
 from tests.scheduler.groups import GroupWorld

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mooring.explain.attempt_history import RecordBatch
+from mooring.explain.record_store import RecordBatch
 from mooring.serve.loop_explanations import LoopExplanations
 from mooring.serve.side_loop import SideLoop
 from tests.serve.explaining import record

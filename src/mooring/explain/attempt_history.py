@@ -1,11 +1,7 @@
 """AttemptHistory: the last attempts of every pod, within a number of bytes.
 
 For each pod the records of its last attempts are kept, also after the pod is gone, and for the
-newest attempts the answers of the plugins per node. If the limit is reached, the oldest answers are
-dropped first; when none are left, the oldest records.
-
-The answers are mostly arrays that the cycle shares between attempts of identical pods. So sizes are
-counted per array, not per attempt: an array counts once, as long as some attempt has it.
+newest attempts the answers of the plugins per node. `RecordStore` holds them.
 
 What the loop tells is first put on a list, and entered for several attempts at once, or when
 somebody reads: right after a cycle the processor's caches hold arrays, and the same work takes
@@ -17,19 +13,14 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from itertools import takewhile
 from typing import Any
 
 import msgspec
 
 from mooring.api import AnyPodGroup, Pod, scheduling_group_key
-from mooring.explain.attempt_details import (
-    DETAILS_SIZE,
-    AttemptDetails,
-    details_of,
-    size_of_part,
-)
+from mooring.explain.attempt_details import AttemptDetails, details_of
 from mooring.explain.attempt_record import AttemptRecord
+from mooring.explain.record_store import AttemptDetail, KeptAttempt, RecordBatch, RecordStore
 from mooring.explain.recording import (
     AttemptOutline,
     PlacedAttempt,
@@ -47,14 +38,9 @@ from mooring.scheduler.failure import Failure
 from mooring.scheduler.schedule_one import SchedulingAttempt
 from mooring.scheduler.taps import SilentTap
 
-#: How many attempts of one pod are kept.
-ATTEMPTS_PER_POD = 8
 #: Bytes if nothing else is configured.
 DEFAULT_MEMORY = 16 * 2**20
 
-#: Bytes of a record and of its entries in the tables of the history, by measurement, without the
-#: texts. Namespaces and names of nodes are shared with other objects.
-_ENTRY_SIZE = 1000
 #: What happened is entered after so many calls, or when it holds this part of the limit.
 _LONGEST_LOG = 100
 _LOG_SHARE = 8
@@ -77,28 +63,6 @@ _DETAILED_TRIALS = 8
 _MOST_TREES = 500
 
 
-class AttemptDetail(msgspec.Struct, frozen=True):
-    """A record, with the answers per node if they are still there."""
-
-    record: AttemptRecord
-    details: AttemptDetails | None
-
-
-class RecordBatch(msgspec.Struct, frozen=True):
-    """Records that were made or changed after some moment, in order."""
-
-    records: Sequence[AttemptRecord]
-    #: Whether records between that moment and the first of these are gone already.
-    missed: bool
-
-
-class _Kept(msgspec.Struct, eq=False, gc=False):
-    record: AttemptRecord
-    details: AttemptDetails | None = None
-    #: The bytes of the record; 0 while the attempt is in progress.
-    size: int = 0
-
-
 class _Decided(msgspec.Struct, frozen=True, gc=False):
     """A decision with its pod, and the number and start time of the attempt."""
 
@@ -117,25 +81,14 @@ class AttemptHistory(SilentTap):
     def __init__(self, limit: int = DEFAULT_MEMORY) -> None:
         #: Bytes that are kept at most.
         self.limit = limit
-        self._latest = 0
-        self._size = 0
+        self._store = RecordStore()
         #: What happened and is not entered yet: placements without answers, the uids of bound
         #: pods, and calls with their arguments. `_log_size` is the bytes of the arguments.
         self._log: list[PlacedAttempt | str | tuple[Callable[..., None], tuple[Any, ...]]] = []
         self._log_size = 0
-        #: By sequence, the oldest first.
-        self._kept: OrderedDict[int, _Kept] = OrderedDict()
-        #: Those with answers, by identity, the oldest first.
-        self._detailed: OrderedDict[int, _Kept] = OrderedDict()
-        #: The finished attempts by "namespace" and "name", in order.
-        self._by_pod: dict[tuple[str, str], list[_Kept]] = {}
         #: By uid: attempts before Permit, and attempts in their binding cycle.
-        self._deciding: dict[str, _Kept] = {}
-        self._binding: dict[str, _Kept] = {}
-        #: By identity: the arrays that are kept, how many attempts have each, and its bytes.
-        self._parts: dict[int, list[Any]] = {}
-        #: The highest sequence that was dropped.
-        self._dropped = 0
+        self._deciding: dict[str, KeptAttempt] = {}
+        self._binding: dict[str, KeptAttempt] = {}
         #: The random state and the sampling start of the cycle that is running.
         self._seed = self._sampling_start = 0
         #: The latest decision; None if it has been put on the list.
@@ -145,7 +98,7 @@ class AttemptHistory(SilentTap):
         self._group_info: QueuedPodGroupInfo | None = None
         self._group_start = 0.0
         #: By uid, the cycles of the group's pods so far, until it is known which of them counts.
-        self._trials: dict[str, list[_Kept]] = {}
+        self._trials: dict[str, list[KeptAttempt]] = {}
         #: By "namespace/name" of the top: the last attempt of each tree, the oldest first.
         self._trees: OrderedDict[str, Sequence[GroupLine]] = OrderedDict()
         #: For how many more scheduled pods answers may be kept, the time at which that was
@@ -159,29 +112,29 @@ class AttemptHistory(SilentTap):
     def size(self) -> int:
         """Return the bytes that are kept, as estimated."""
         self._settle()
-        return self._size
+        return self._store.size
 
     @property
     def count(self) -> int:
         """Return how many records are kept."""
         self._settle()
-        return len(self._kept)
+        return self._store.count
 
     @property
     def latest(self) -> int:
         """Return the sequence of the latest record; 0 if there is none."""
         self._settle()
-        return self._latest
+        return self._store.latest
 
     def records(self, namespace: str, name: str) -> Sequence[AttemptRecord]:
         """Return the attempts of the pods with a name, the oldest first."""
         self._settle()
-        return [kept.record for kept in self._by_pod.get((namespace, name), ())]
+        return [kept.record for kept in self._store.of_pod(namespace, name)]
 
     def find(self, namespace: str, name: str, attempt: int | None = None) -> AttemptDetail | None:
         """Return an attempt of a pod by number, or the last one; of equals, the last."""
         self._settle()
-        for kept in reversed(self._by_pod.get((namespace, name), ())):
+        for kept in reversed(self._store.of_pod(namespace, name)):
             if attempt is None or kept.record.attempt == attempt:
                 return AttemptDetail(kept.record, kept.details)
         return None
@@ -193,11 +146,7 @@ class AttemptHistory(SilentTap):
     def since(self, sequence: int, limit: int | None = None) -> RecordBatch:
         """Return the first records, at most `limit`, that were made or changed after `sequence`."""
         self._settle()
-        found = takewhile(lambda number: number > sequence, reversed(self._kept))
-        numbers = sorted(found)[:limit]
-        return RecordBatch(
-            [self._kept[number].record for number in numbers], missed=self._dropped > sequence
-        )
+        return self._store.since(sequence, limit)
 
     async def wait(self, sequence: int) -> None:
         """Wait until there is a record after `sequence`. Called in the scheduler's event loop."""
@@ -271,7 +220,7 @@ class AttemptHistory(SilentTap):
 
     def _kept_details(self, decision: Decision) -> AttemptDetails:
         """Return the answers in a decision, which are to be kept; the list may be entered."""
-        details = details_of(decision, self._parts)
+        details = details_of(decision, self._store.parts)
         # Cached scores are shared, except for those of the few plugins that follow the pods.
         arrays = _NEW_ARRAYS if details.scores is decision.scores else 2 + 2 * len(details.scores)
         self._log_size += _DECISION_SIZE + decision.num_nodes * _NODE_SIZE * arrays
@@ -366,7 +315,7 @@ class AttemptHistory(SilentTap):
     def _drop_trials(self) -> None:
         for trials in self._trials.values():
             for kept in trials:
-                self._drop_details(kept)
+                self._store.drop_details(kept)
         self._trials.clear()
 
     def _enter_trial(self, outline: AttemptOutline, details: AttemptDetails | None) -> None:
@@ -376,7 +325,7 @@ class AttemptHistory(SilentTap):
         trials = self._trials.setdefault(kept.record.uid, [])
         trials.append(kept)
         if len(trials) > _DETAILED_TRIALS:
-            self._drop_details(trials[-_DETAILED_TRIALS])
+            self._store.drop_details(trials[-_DETAILED_TRIALS])
 
     def _enter_counted(self, uid: str, number: int | None) -> None:
         """Keep the cycle of a pod that counts, and forget the others."""
@@ -384,7 +333,7 @@ class AttemptHistory(SilentTap):
             if place == number:
                 self._deciding[uid] = kept
             else:
-                self._drop_details(kept)
+                self._store.drop_details(kept)
 
     def _enter_decision(self, outline: AttemptOutline, details: AttemptDetails | None) -> None:
         kept = self._make_kept(outline, details)
@@ -401,12 +350,12 @@ class AttemptHistory(SilentTap):
 
     def _make_kept(
         self, made_from: AttemptOutline | PlacedAttempt, details: AttemptDetails | None
-    ) -> _Kept:
-        kept = _Kept(made_from.record(), details)
+    ) -> KeptAttempt:
+        kept = KeptAttempt(made_from.record(), details)
         if (before := self._deciding.pop(kept.record.uid, None)) is not None:
-            self._drop_details(before)
+            self._store.drop_details(before)
         if details is not None:
-            self._count_details(kept)
+            self._store.count_details(kept)
         return kept
 
     def _enter_permitted(self, uid: str) -> None:
@@ -431,7 +380,7 @@ class AttemptHistory(SilentTap):
         kept = self._binding.pop(uid, None) or self._deciding.pop(uid, None)
         if kept is None:
             # The group failed before the pod was tried in the placement that counts.
-            kept = _Kept(_untried(pod, attempt, *group))
+            kept = KeptAttempt(_untried(pod, attempt, *group))
         record = kept.record
         record.outcome = (Outcome.UNSCHEDULABLE if failure.rejected else Outcome.ERROR).value
         record.message = failure.message
@@ -441,25 +390,8 @@ class AttemptHistory(SilentTap):
 
     # ---- keeping
 
-    def _publish(self, kept: _Kept) -> None:
-        record = kept.record
-        if kept.size:
-            # It was published before, and has changed.
-            self._kept.pop(record.sequence, None)
-            self._size -= kept.size
-        else:
-            key = (record.namespace, record.name)
-            attempts = self._by_pod.get(key)
-            if attempts is None:
-                self._by_pod[key] = [kept]
-            else:
-                attempts.append(kept)
-                if len(attempts) > ATTEMPTS_PER_POD:
-                    self._drop(attempts[0])
-        number = self._latest = record.sequence = self._latest + 1
-        self._kept[number] = kept
-        size = kept.size = _size_of(record)
-        self._size += size
+    def _publish(self, kept: KeptAttempt) -> None:
+        self._store.publish(kept)
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
 
@@ -467,87 +399,19 @@ class AttemptHistory(SilentTap):
         """Drop the oldest if the limit is reached: some at once, as they are entered."""
         # A part is for what is on the list, and as much is freed at once.
         part = self.limit // _LOG_SHARE
-        if self._size <= self.limit - part:
-            return
-        most = self.limit - 2 * part
-        while self._size > most and self._detailed:
-            self._drop_details(next(iter(self._detailed.values())))
-        while self._size > most and self._kept:
-            self._drop(next(iter(self._kept.values())))
-
-    def _drop(self, kept: _Kept) -> None:
-        record = kept.record
-        key = (record.namespace, record.name)
-        attempts = self._by_pod[key]
-        attempts.remove(kept)
-        if not attempts:
-            del self._by_pod[key]
-        del self._kept[record.sequence]
-        self._dropped = max(self._dropped, record.sequence)
-        self._size -= kept.size
-        kept.size = 0
-        self._drop_details(kept)
-
-    def _count_details(self, kept: _Kept) -> None:
-        details = kept.details
-        assert details is not None
-        self._detailed[id(kept)] = kept
-        size, parts = DETAILS_SIZE, self._parts
-        for part in details.parts():
-            entry = parts.get(id(part))
-            if entry is None:
-                entry = parts[id(part)] = [0, size_of_part(part), part]
-                size += entry[1]
-            entry[0] += 1
-        self._size += size
-
-    def _drop_details(self, kept: _Kept) -> None:
-        details, kept.details = kept.details, None
-        if details is None:
-            return
-        del self._detailed[id(kept)]
-        size, parts = DETAILS_SIZE, self._parts
-        for part in details.parts():
-            entry = parts[id(part)]
-            entry[0] -= 1
-            if not entry[0]:
-                size += entry[1]
-                del parts[id(part)]
-        self._size -= size
+        if self._store.size > self.limit - part:
+            self._store.shrink(self.limit - 2 * part)
 
     def validate(self) -> None:
         """Check that the sizes are those of what is kept."""
         self._settle()
         trials = (kept for cycles in self._trials.values() for kept in cycles)
-        every = (*self._kept.values(), *self._deciding.values(), *trials)
-        detailed = [kept for kept in every if kept.details is not None]
-        assert {id(kept) for kept in detailed} == set(self._detailed)
-        parts = {
-            id(part): size_of_part(part)
-            for kept in detailed
-            if kept.details is not None
-            for part in kept.details.parts()
-        }
-        size = sum(parts.values()) + len(detailed) * DETAILS_SIZE
-        size += sum(kept.size for kept in self._kept.values())
-        assert size == self._size, f"{self._size} bytes are counted, {size} are kept"
-        assert parts.keys() == self._parts.keys(), "arrays are kept for no attempt"
-        published = sorted(kept.record.sequence for pod in self._by_pod.values() for kept in pod)
-        assert published == sorted(self._kept), "a record is lost"
-        assert list(self._kept) == sorted(self._kept), "records are out of order"
+        self._store.validate((*self._deciding.values(), *trials))
 
 
 def make_history(limit: int) -> AttemptHistory | None:
     """Return a history of at most `limit` bytes; None for 0."""
     return AttemptHistory(limit) if limit else None
-
-
-def _size_of(record: AttemptRecord) -> int:
-    """Return the bytes of a record, its texts and its entries in the tables."""
-    size = _ENTRY_SIZE + len(record.name) + len(record.uid)
-    if record.message or record.binding_error or record.victims:
-        size += len(record.message) + len(record.binding_error) + sum(map(len, record.victims))
-    return size
 
 
 def _untried(pod: Pod, attempt: int, group: AnyPodGroup | None, start: float) -> AttemptRecord:

@@ -18,7 +18,7 @@ import numpy as np
 from mooring.api import Pod
 from mooring.binding.binding_pods import PermitWait
 from mooring.explain.attempt_details import recorded_decision, recorded_examination
-from mooring.explain.attempt_history import AttemptDetail, AttemptHistory, RecordBatch
+from mooring.explain.attempt_history import AttemptHistory
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.examination import Examination
 from mooring.explain.filter_verdicts import PASSES
@@ -30,6 +30,7 @@ from mooring.explain.journal.journal_questions import (
 from mooring.explain.live_examination import NOW, LiveExaminer
 from mooring.explain.live_explanation import LiveExplanation
 from mooring.explain.questions import AnswerLimitError, QuestionLimit, UnknownPodError
+from mooring.explain.record_store import AttemptDetail, RecordBatch
 from mooring.framework.tried_groups import GroupLine
 from mooring.queue.queue_places import QueuePlace, Whereabouts, place_of
 from mooring.scheduler.scheduler import Scheduler
