@@ -13,6 +13,7 @@ pods are being bound, and the API server fails. These rules must hold:
 - without faults and deletions, the pods that are bound make a quorum whenever nothing is in
   progress;
 - every bind goes to a node with enough free resources, and no pod is bound twice (`Ledger`);
+- no object is written over and over (`RequestRates`);
 - when the faults are over, nothing is assumed, in flight or lost. With an even seed, nothing is
   pending that a new scheduler would place;
 - when every object exists again and there are resources for all, every pod is bound.
@@ -37,6 +38,7 @@ from tests.soak.bind_checks import FINISHED, Ledger
 from tests.soak.faults import FaultPlan, draw_weather
 from tests.soak.object_store import NODES, PODS, Json, ObjectStore
 from tests.soak.replica import Replica
+from tests.soak.request_rates import RequestRates
 from tests.soak.scenarios import NAMESPACE
 from tests.soak.scheduler_sets import settings_with_gates
 from tests.soak.seed_runs import run_seeds
@@ -99,6 +101,7 @@ class TreeRun:
         self._faults.active = self._with_faults = faults
         self._server = ApiServer(self._store, self._faults, LoopClock())
         self._ledger = Ledger(self._server, several=False)
+        self._rates = RequestRates(self._server)
         self._violations: list[str] = []
         self._journals = None if journals is None else ReplicaJournals(journals)
         self._replica = Replica(
@@ -115,7 +118,12 @@ class TreeRun:
 
     def report(self) -> TreeReport:
         """Return the result of the run."""
-        found = [*self._violations, *self._ledger.violations, *self._replica.violations]
+        found = [
+            *self._violations,
+            *self._ledger.violations,
+            *self._rates.violations,
+            *self._replica.violations,
+        ]
         return TreeReport(
             self._seed,
             tuple(dict.fromkeys(found)),

@@ -9,6 +9,7 @@ import pytest
 from mooring.api import AnyPodGroup, CompositePodGroup, WorkloadPodGroup
 from mooring.framework.pod_groups import PodGroups
 from mooring.plugins.gang_scheduling import GangScheduling
+from mooring.plugins.preemption import executor
 from mooring.queue.pod_group_queue import PodGroupQueue
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.scheduling_queue import SchedulingQueue
@@ -107,6 +108,11 @@ FORGOTTEN = property(lambda info: frozenset(), do_nothing)
             ((SchedulingQueue, "group_attempted", do_nothing),),
             "still in flight",
             id="a failed tree is not put back",
+        ),
+        pytest.param(
+            ((executor, "RETRY_WAIT", 0.0),),
+            "was sent more than 25 times",
+            id="a preemption that cannot succeed is repeated at once",
         ),
     ],
 )
