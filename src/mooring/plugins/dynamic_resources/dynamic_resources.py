@@ -43,6 +43,11 @@ from mooring.plugins.dynamic_resources.claim_binder import BindError, ClaimBinde
 from mooring.plugins.dynamic_resources.claim_filter import ClaimFilter
 from mooring.plugins.dynamic_resources.claim_reads import ClaimReads
 from mooring.plugins.dynamic_resources.derived_attributes import DerivedAttributes
+from mooring.plugins.dynamic_resources.device_classes import (
+    BackedResources,
+    any_backed,
+    backed_resources,
+)
 from mooring.plugins.dynamic_resources.device_requests import AllocationError
 from mooring.plugins.dynamic_resources.extended import (
     is_in_memory,
@@ -67,11 +72,6 @@ from mooring.plugins.dynamic_resources.results import allocation_of
 from mooring.plugins.dynamic_resources.selectors import SelectorCache
 from mooring.plugins.dynamic_resources.tainted_slices import TaintedSlices
 from mooring.plugins.dynamic_resources.tracker import ClaimTracker
-from mooring.plugins.node_resources.device_classes import (
-    BackedResources,
-    any_backed,
-    backed_resources,
-)
 from mooring.plugins.normalize import normalize_by_max
 from mooring.typing import Ints, Mask
 

@@ -25,7 +25,7 @@ from mooring.api.resource import (
     ExactDeviceRequest,
     ResourceClaimSpec,
 )
-from mooring.plugins.node_resources.device_classes import IMPLICIT_PREFIX
+from mooring.plugins.dynamic_resources.device_classes import IMPLICIT_PREFIX
 
 #: Deliberately not a valid claim name.
 IN_MEMORY_NAME = "<extended-resources>"

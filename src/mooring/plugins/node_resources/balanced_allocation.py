@@ -19,6 +19,7 @@ from mooring.framework.plugin import MAX_NODE_SCORE, Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.plugins.args import NodeResourcesBalancedAllocationArgs
+from mooring.plugins.dynamic_resources.device_classes import any_backed, backed_resources
 from mooring.plugins.node_resources.allocation import (
     Floats,
     Share,
@@ -26,7 +27,6 @@ from mooring.plugins.node_resources.allocation import (
     capacity_of,
     shares_of,
 )
-from mooring.plugins.node_resources.device_classes import any_backed, backed_resources
 from mooring.plugins.node_resources.requested_amounts import PodRequests
 from mooring.typing import Ints
 

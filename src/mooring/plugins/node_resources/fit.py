@@ -30,6 +30,12 @@ from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.plugins.args import NodeResourcesFitArgs
+from mooring.plugins.dynamic_resources.device_classes import (
+    IMPLICIT_PREFIX,
+    any_backed,
+    backed_resources,
+    extended_resource_name,
+)
 from mooring.plugins.gates import gates_of
 from mooring.plugins.node_resources.allocation import (
     Share,
@@ -37,12 +43,6 @@ from mooring.plugins.node_resources.allocation import (
     percent,
     quotient,
     shares_of,
-)
-from mooring.plugins.node_resources.device_classes import (
-    IMPLICIT_PREFIX,
-    any_backed,
-    backed_resources,
-    extended_resource_name,
 )
 from mooring.plugins.node_resources.requested_amounts import NATIVE, PodRequests
 from mooring.plugins.node_resources.scoring_strategies import make_strategy

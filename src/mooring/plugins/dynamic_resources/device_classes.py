@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Collection, Container
 
 from mooring.api import DeviceClass
+from mooring.api.pod_requests import CPU, EPHEMERAL_STORAGE, MEMORY
 from mooring.api.timestamps import parse_time
 from mooring.framework.handle import Handle
-from mooring.plugins.node_resources.requested_amounts import NATIVE
 
 #: Every device class can be requested as an extended resource: this prefix and the class name.
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
-_NATIVE = frozenset(NATIVE)
+_NATIVE = frozenset((CPU, MEMORY, EPHEMERAL_STORAGE))
 
 
 def extended_resource_name(device_class: DeviceClass) -> str:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from mooring.api import DeviceClass, decode_as
 from mooring.framework.features import FeatureGates
 from mooring.informers.store import Store
-from mooring.plugins.node_resources.device_classes import BackedResources
+from mooring.plugins.dynamic_resources.device_classes import BackedResources
 from tests.plugins.cluster import StubHandle
 
 
