@@ -110,7 +110,28 @@ func (e *environment) start() error {
 			}
 		}
 	}
+	e.waitForSlices()
 	return nil
+}
+
+// waitForSlices waits until the plugins see all slices. The tracker of slices has a listener of its
+// own, and the scheduler waits for it only if a plugin registers for events of slices.
+func (e *environment) waitForSlices() {
+	count := 0
+	for _, object := range e.scenario.objects {
+		if _, ok := object.(*resourcev1.ResourceSlice); ok {
+			count++
+		}
+	}
+	for _, one := range e.scheduler.Profiles {
+		for count > 0 {
+			found, err := one.SharedDRAManager().ResourceSlices().ListWithDeviceTaintRules()
+			if err != nil || len(found) >= count {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
 }
 
 // profiles returns the profiles of the scenario's configuration, with the defaults of the release.

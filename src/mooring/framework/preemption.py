@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from mooring.api import Pod
-from mooring.api.field_errors import FieldError, child, invalid
+from mooring.api.field_errors import FieldError, aggregate, child, invalid
 from mooring.framework.decision import Candidate, NodeStatuses
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
@@ -142,8 +142,7 @@ class PreemptionPolicy:
 
     def failed(self, faults: Sequence[str]) -> Status:
         """Return the error if no node can be cleared and trials have failed with these messages."""
-        distinct = list(dict.fromkeys(faults))
-        return Status.error(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
+        return Status.error(self.prefix + aggregate(faults))
 
 
 class Preemptor(Protocol):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.plugins.node_resources.allocation import capacity_of, percent, percent_of_nodes
+from mooring.plugins.node_resources.allocation import Share, capacity_of, percent, percent_of_nodes
 from mooring.plugins.normalize import EXACT_LIMIT
 from tests.plugins.cluster import Cluster, make_node
 
@@ -32,7 +32,7 @@ def test_floats_give_what_integers_give(wholes: list[int], data: st.DataObject) 
     nodes = Cluster(
         make_node(f"n{i}", allocatable={"memory": str(whole)}) for i, whole in enumerate(wholes)
     ).nodes
-    found = percent_of_nodes(nodes, np.array(parts), capacity_of(nodes, "memory"))
+    found = percent_of_nodes(nodes, np.array(parts), capacity_of(nodes, Share("memory", 1, 0)))
     assert found.tolist() == [percent(p, w) for p, w in zip(parts, wholes, strict=True)]
 
 
@@ -40,5 +40,5 @@ def test_floats_give_what_integers_give(wholes: list[int], data: st.DataObject) 
 def test_floats_are_exact_around_whole_percents(whole: int, quotient: int, off: int) -> None:
     part = min(max(whole * quotient // 100 + off, 0), whole)
     nodes = Cluster([make_node("n", allocatable={"memory": str(whole)})]).nodes
-    found = percent_of_nodes(nodes, np.array([part]), capacity_of(nodes, "memory"))
+    found = percent_of_nodes(nodes, np.array([part]), capacity_of(nodes, Share("memory", 1, 0)))
     assert found.tolist() == [part * 100 // whole]

@@ -7,10 +7,12 @@ import pytest
 
 from mooring.api import DeviceClass, decode_as
 from mooring.framework.cluster_events import QueueingHint
+from mooring.framework.placements import GroupAssignments
 from mooring.framework.state import CycleState
 from mooring.framework.what_if import WhatIf, one_row
 from mooring.plugins.args import NodeResourcesFitArgs
 from mooring.plugins.node_resources import Fit
+from mooring.testing import make_pod_group
 from tests.plugins.cluster import Cluster, hints, make_node, make_pod, refused, unresolvable
 
 GPU, NIC = "nvidia.com/gpu", "vendor.io/nic"
@@ -306,3 +308,26 @@ def test_with_the_gate_off_device_classes_are_not_watched() -> None:
     plugin = Cluster(gates={"DRAExtendedResource": False}, release="1.36").make(Fit)
     resources = {event.resource.value for event in plugin.events_to_register()}
     assert resources == {"AssignedPod", "TargetPod", "Node"}
+
+
+@pytest.mark.parametrize(
+    ("requests", "score"),
+    [
+        pytest.param([{"cpu": "1"}], 50, id="cpu, also of pods that run, of two nodes"),
+        pytest.param([{"cpu": "1"}, {"cpu": "2"}], 75, id="the pods of the group together"),
+        pytest.param([{"cpu": "1", GPU: "1"}], 75, id="gpus of the node that offers them"),
+        pytest.param([{"cpu": "9"}], 100, id="at most all"),
+    ],
+)
+def test_the_score_of_a_placement(requests: list[dict[str, str]], score: int) -> None:
+    resources = [{"name": name, "weight": 1} for name in ("cpu", GPU)]
+    some = cluster()
+    some.handle.cache.add_node(make_node("other"))
+    # A pod that was placed when the node still had gpus.
+    some.handle.cache.add_pod(wanting({GPU: "2", "cpu": "0"}, uid="left", node="other"))
+    plugin = some.make(
+        Fit, args(scoringStrategy={"type": "LeastAllocated", "resources": resources})
+    )
+    infos = [some.handle.pod_info(wanting(one, uid=str(i))) for i, one in enumerate(requests)]
+    assignments = GroupAssignments("all", some.nodes, [(info, "node") for info in infos])
+    assert plugin.score_placement(CycleState(), make_pod_group("g"), assignments) == score

@@ -1,4 +1,4 @@
-"""Scenarios about what Kubernetes 1.37 changed for single pods, drawn from a seed.
+"""Scenarios about what Kubernetes 1.37 changed for single pods, and others, drawn from a seed.
 
 A group is a file; the same seed makes the same scenarios. Nothing in them is about a release: an
 older one decides them too, if it knows the objects and gates.
@@ -10,7 +10,14 @@ import json
 from collections.abc import Callable
 from random import Random
 
-from tools.recorder.scenarios import device_groups, devices, node_allocatable, pods, storage
+from tools.recorder.scenarios import (
+    device_groups,
+    device_scores,
+    devices,
+    node_allocatable,
+    pods,
+    storage,
+)
 from tools.recorder.scenarios.objects import Object
 
 #: The seed of the scenarios in tests/conformance/vectors.
@@ -34,6 +41,7 @@ GROUPS: dict[str, tuple[int, Callable[[Random], Object]]] = {
     "sequence-derived-attributes": (16, device_groups.derived_attributes_sequence),
     "changes-node-allocatable": (85, node_allocatable.single),
     "sequence-node-allocatable": (15, node_allocatable.sequence),
+    "device-scores": (40, device_scores.single),
 }
 
 

@@ -71,7 +71,7 @@ from mooring.plugins.dynamic_resources.resource_claims import (
 from mooring.plugins.dynamic_resources.results import allocation_of
 from mooring.plugins.dynamic_resources.selectors import SelectorCache
 from mooring.plugins.dynamic_resources.tainted_slices import TaintedSlices
-from mooring.plugins.dynamic_resources.tracker import ClaimTracker
+from mooring.plugins.dynamic_resources.tracker import claim_tracker
 from mooring.plugins.normalize import normalize_by_max
 from mooring.typing import Ints, Mask
 
@@ -123,8 +123,7 @@ class DynamicResources(Plugin):
             filter_seconds = args.filter_timeout.seconds
         self._classes = handle.lister(DeviceClass)
         self._backed = backed_resources(handle)
-        claims = handle.lister(ResourceClaim)
-        self._claims = handle.shared(self.name, lambda: ClaimTracker(claims))
+        self._claims = claim_tracker(handle)
         self._selectors = handle.shared(
             f"{self.name}/selectors", lambda: SelectorCache(lists=self._features.reads_lists)
         )

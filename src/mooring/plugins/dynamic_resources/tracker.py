@@ -19,6 +19,7 @@ from mooring.api.resource import (
     AllocationResult,
     DeviceRequestAllocationResult,
 )
+from mooring.framework.handle import Handle
 from mooring.framework.listers import Lister
 
 #: Driver, pool and name of a device.
@@ -194,6 +195,12 @@ class ClaimTracker:
         for key in list(self._assumed):
             self.get(key[1], key[0])
         return AllocatedDevices(self._usage, shares)
+
+
+def claim_tracker(handle: Handle) -> ClaimTracker:
+    """Return the tracker that all plugins of all profiles share."""
+    claims = handle.lister(ResourceClaim)
+    return handle.shared("DynamicResources", lambda: ClaimTracker(claims))
 
 
 def _key(claim: ResourceClaim) -> _Key:

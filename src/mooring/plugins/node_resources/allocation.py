@@ -13,11 +13,34 @@ from mooring.api.pod_requests import CPU, MEMORY
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.plugins.args import ResourceSpec
+from mooring.plugins.dynamic_resources.device_totals import Totals
 from mooring.plugins.node_resources.requested_amounts import is_counted
 from mooring.plugins.normalize import EXACT_LIMIT
 from mooring.typing import Ints, Mask
 
 Floats = npt.NDArray[np.float64]
+
+
+class Capacity(msgspec.Struct, frozen=True):
+    """The allocatable amounts of one resource on the full snapshot, prepared for division."""
+
+    amounts: Ints
+    #: The amounts, with 1 for a node that offers none.
+    divisor: Floats
+    #: Which nodes offer some; None if all do.
+    present: Mask | None
+    #: Whether every amount is below EXACT_LIMIT.
+    exact: bool
+
+
+class BackedAmounts(msgspec.Struct, frozen=True):
+    """The amounts of a resource that a DeviceClass backs, per row of the full snapshot.
+
+    On a node that does not offer the resource itself, its devices count.
+    """
+
+    capacity: Capacity
+    allocated: Ints
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -26,6 +49,8 @@ class Share(msgspec.Struct, frozen=True):
     resource: str
     weight: int
     request: int
+    #: None if no DeviceClass backs the resource.
+    backed: BackedAmounts | None = None
 
 
 def shares_of(resources: Iterable[ResourceSpec], requests: Mapping[str, int]) -> tuple[Share, ...]:
@@ -43,41 +68,58 @@ def shares_of(resources: Iterable[ResourceSpec], requests: Mapping[str, int]) ->
     )
 
 
-def node_amounts(node: NodeInfo, resource: str, non_zero: bool) -> tuple[int, int]:
+def any_devices(shares: Iterable[Share]) -> bool:
+    """Return whether devices count, so that nodes with equal resources can differ."""
+    return any(share.backed is not None for share in shares)
+
+
+def node_amounts(node: NodeInfo, share: Share, non_zero: bool) -> tuple[int, int]:
     """Return (allocatable, allocated) of one node."""
+    resource = share.resource
     if non_zero and resource in (CPU, MEMORY):
         return node.allocatable.get(resource, 0), node.non_zero_requested[resource]
+    if share.backed is not None:
+        backed = share.backed
+        return int(backed.capacity.amounts[node.row]), int(backed.allocated[node.row])
     return node.allocatable.get(resource, 0), node.requested.get(resource, 0)
 
 
-def non_zero_allocated(nodes: Nodes, resource: str) -> Ints:
+def non_zero_allocated(nodes: Nodes, share: Share) -> Ints:
     """Return what is allocated on each node; cpu and memory not requested count by defaults."""
-    if resource in (CPU, MEMORY):
-        return nodes.non_zero_requested(resource)
-    return nodes.requested(resource)
+    if share.backed is not None:
+        return nodes.gather(share.backed.allocated)
+    if share.resource in (CPU, MEMORY):
+        return nodes.non_zero_requested(share.resource)
+    return nodes.requested(share.resource)
 
 
-def allocated_floats(nodes: Nodes, resource: str) -> Floats:
-    """Return `non_zero_allocated` as floats."""
-    return nodes.requested_floats(resource, non_zero=resource in (CPU, MEMORY))
+def allocated_floats(nodes: Nodes, share: Share, *, non_zero: bool = True) -> Floats:
+    """Return what is allocated on each node as floats; with `non_zero`, by defaults, too."""
+    if share.backed is not None:
+        return nodes.gather(share.backed.allocated).astype(np.float64)
+    return nodes.requested_floats(
+        share.resource, non_zero=non_zero and share.resource in (CPU, MEMORY)
+    )
 
 
-class Capacity(msgspec.Struct, frozen=True):
-    """The allocatable amounts of one resource on the full snapshot, prepared for division."""
-
-    amounts: Ints
-    #: The amounts, with 1 for a node that offers none.
-    divisor: Floats
-    #: Which nodes offer some; None if all do.
-    present: Mask | None
-    #: Whether every amount is below EXACT_LIMIT.
-    exact: bool
-
-
-def capacity_of(nodes: Nodes, resource: str) -> Capacity:
+def capacity_of(nodes: Nodes, share: Share) -> Capacity:
     """Return the capacity of a resource; computed again only when a node changes."""
+    if share.backed is not None:
+        return share.backed.capacity
+    resource = share.resource
     return nodes.derive(
         ("NodeResources/capacity", resource), lambda every: _work_out(every.allocatable(resource))
+    )
+
+
+def backed_amounts(nodes: Nodes, resource: str, devices: Totals) -> BackedAmounts:
+    """Return the amounts of a backed resource: those of the nodes, or else of their devices."""
+    every = nodes.all
+    offered, requested = every.allocatable(resource), every.requested(resource)
+    by_devices = (offered == 0) & (devices.capacity > 0)
+    return BackedAmounts(
+        _work_out(np.where(by_devices, devices.capacity, offered)),
+        np.where(by_devices, devices.allocated, requested),
     )
 
 
@@ -119,7 +161,7 @@ def amounts_of(
     """Return (share, allocatable, allocated) of one node, for the resources that it offers."""
     found = []
     for share in shares:
-        allocatable, allocated = node_amounts(node, share.resource, non_zero)
+        allocatable, allocated = node_amounts(node, share, non_zero)
         if allocatable:
             found.append((share, allocatable, allocated))
     return found

@@ -23,11 +23,13 @@ from mooring.plugins.dynamic_resources.device_classes import any_backed, backed_
 from mooring.plugins.node_resources.allocation import (
     Floats,
     Share,
+    allocated_floats,
     amounts_of,
+    any_devices,
     capacity_of,
-    shares_of,
 )
 from mooring.plugins.node_resources.requested_amounts import PodRequests
+from mooring.plugins.node_resources.scored_resources import ScoredResources
 from mooring.typing import Ints
 
 _STATE = "PreScoreNodeResourcesBalancedAllocation"
@@ -47,22 +49,26 @@ class BalancedAllocation(Plugin):
         super().__init__(args, handle)
         self._requests = PodRequests(self.handle)
         self._backed = backed_resources(handle)
+        self._scored = ScoredResources(self.args.resources)
+
+    def start(self) -> None:
+        """Watch devices if they can back one of the resources."""
+        self._scored.start(self.handle)
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         """Compute the shares; skip if the pod requests none of the resources."""
-        shares = self._shares(pod)
+        shares = self._shares(pod, nodes)
         if shares is None:
             # Otherwise all pods without requests would go to the same node.
             return Status.skip()
         state.write(_STATE, shares)
         return None
 
-    def _shares(self, pod: Pod) -> tuple[Share, ...] | None:
+    def _shares(self, pod: Pod, nodes: Nodes | None = None) -> tuple[Share, ...] | None:
         requests = self._requests.for_balance(pod)
-        resources = self.args.resources
-        if not any(requests.get(resource.name, 0) for resource in resources):
+        if not any(requests.get(resource.name, 0) for resource in self.args.resources):
             return None
-        return shares_of(resources, requests)
+        return self._scored.shares(requests, nodes or self.handle.snapshot)
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int | Status:
         """Score one node."""
@@ -76,6 +82,8 @@ class BalancedAllocation(Plugin):
         shares = state.get(_STATE) or self._shares(pod)
         if shares is None:
             return np.zeros(len(nodes), dtype=np.int64)
+        if any_devices(shares):
+            return _score(nodes, shares)
         kinds = nodes.kinds()
         few = kinds.few
         if few is not None:
@@ -98,17 +106,18 @@ def _score_one(node: NodeInfo, shares: Sequence[Share]) -> int:
 
 
 def _score(nodes: Nodes, shares: Sequence[Share]) -> Ints:
-    if all(capacity_of(nodes, share.resource).present is None for share in shares):
+    if all(capacity_of(nodes, share).present is None for share in shares):
         return _score_alike(nodes, shares)
     # Nodes offer different resources; score those that offer the same ones together.
     pattern = np.zeros(len(nodes), dtype=np.int64)
     for bit, share in enumerate(shares):
-        pattern |= (nodes.allocatable(share.resource) != 0).astype(np.int64) << bit
+        offered = nodes.gather(capacity_of(nodes, share).amounts) != 0
+        pattern |= offered.astype(np.int64) << bit
     scores = np.zeros(len(nodes), dtype=np.int64)
     for found in np.unique(pattern).tolist():
         alike = pattern == found
-        offered = [share for bit, share in enumerate(shares) if found >> bit & 1]
-        scores[alike] = _score_alike(nodes.where(alike), offered)
+        some = [share for bit, share in enumerate(shares) if found >> bit & 1]
+        scores[alike] = _score_alike(nodes.where(alike), some)
     return scores
 
 
@@ -167,11 +176,14 @@ def _score_alike(nodes: Nodes, shares: Sequence[Share]) -> Ints:
     """Score nodes that all offer every resource of the shares."""
     if len(shares) < 2:
         return np.full(len(nodes), _HALF + _HALF // 2, dtype=np.int64)
-    key = ("NodeResourcesBalancedAllocation", *(share.resource for share in shares))
-    before = nodes.follow(key, lambda some: _balance_before(some, shares))
+    if any_devices(shares):
+        before = _balance_before(nodes, shares)
+    else:
+        key = ("NodeResourcesBalancedAllocation", *(share.resource for share in shares))
+        before = nodes.follow(key, lambda some: _balance_before(some, shares))
     fractions = []
     for share in shares:
-        taken = nodes.requested_floats(share.resource) + share.request
+        taken = allocated_floats(nodes, share, non_zero=False) + share.request
         taken /= _divisor(nodes, share)
         fractions.append(_capped(taken))
     change = _balance_nodes(fractions)
@@ -183,7 +195,7 @@ def _score_alike(nodes: Nodes, shares: Sequence[Share]) -> Ints:
 
 
 def _divisor(nodes: Nodes, share: Share) -> Floats:
-    return nodes.gather(capacity_of(nodes, share.resource).divisor)
+    return nodes.gather(capacity_of(nodes, share).divisor)
 
 
 def _balance_before(nodes: Nodes, shares: Sequence[Share]) -> Floats:
@@ -192,7 +204,7 @@ def _balance_before(nodes: Nodes, shares: Sequence[Share]) -> Floats:
         return np.array([_balance(_taken(info, shares)) for info in nodes.infos()], np.float64)
     return _balance_nodes(
         [
-            _capped(nodes.requested_floats(share.resource) / _divisor(nodes, share))
+            _capped(allocated_floats(nodes, share, non_zero=False) / _divisor(nodes, share))
             for share in shares
         ]
     )

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -39,12 +40,14 @@ from mooring.plugins.dynamic_resources.device_classes import (
 from mooring.plugins.gates import gates_of
 from mooring.plugins.node_resources.allocation import (
     Share,
+    any_devices,
     non_zero_allocated,
     percent,
     quotient,
     shares_of,
 )
 from mooring.plugins.node_resources.requested_amounts import NATIVE, PodRequests
+from mooring.plugins.node_resources.scored_resources import ScoredResources
 from mooring.plugins.node_resources.scoring_strategies import make_strategy
 from mooring.typing import Ints, Mask
 
@@ -112,6 +115,7 @@ class Fit(Plugin):
         self._ignored_groups = frozenset(self.args.ignored_resource_groups)
         self._resources = self.args.scoring_strategy.resources
         self._strategy = make_strategy(self.args.scoring_strategy)
+        self._scored = ScoredResources(self._resources)
         self._backed_enabled = gates.enabled("DRAExtendedResource")
         self._backed = backed_resources(handle)
         self._resizes = gates.enabled("InPlacePodVerticalScalingSchedulerPreemption")
@@ -120,6 +124,10 @@ class Fit(Plugin):
             in_place_pod_level_resources=gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
             by_container=gates.release.resizes_by_container,
         )
+
+    def start(self) -> None:
+        """Watch devices if they can back one of the scored resources."""
+        self._scored.start(self.handle)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         """Compute what must be free on a node."""
@@ -179,15 +187,15 @@ class Fit(Plugin):
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         """Compute the shares of the score."""
-        state.write(_PRE_SCORE, self._shares(pod))
+        state.write(_PRE_SCORE, self._shares(pod, nodes))
         return None
 
-    def _shares(self, pod: Pod) -> tuple[Share, ...]:
-        return shares_of(self._resources, self._requests.for_fit_score(pod))
+    def _shares(self, pod: Pod, nodes: Nodes) -> tuple[Share, ...]:
+        return self._scored.shares(self._requests.for_fit_score(pod), nodes)
 
     def _shares_of(self, state: CycleState, pod: Pod) -> tuple[Share, ...]:
         shares: tuple[Share, ...] | None = state.get(_PRE_SCORE)
-        return self._shares(pod) if shares is None else shares
+        return self._shares(pod, self.handle.snapshot) if shares is None else shares
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int | Status:
         """Score one node."""
@@ -200,23 +208,26 @@ class Fit(Plugin):
 
         The strategy is always MostAllocated, with the resources of the plugin's own.
         """
+        requests: Counter[str] = Counter()
+        for info, _ in assignments.pods:
+            requests.update(self._requests.for_fit_score(info.pod))
         total = weights = 0
-        for spec in self._resources:
-            offered = int(assignments.nodes.allocatable(spec.name).sum())
+        for share in shares_of(self._resources, requests):
+            by_node = assignments.nodes.allocatable(share.resource)
+            offered = int(by_node.sum())
             if not offered:
                 continue
-            used = int(non_zero_allocated(assignments.nodes, spec.name).sum())
-            used += sum(
-                self._requests.for_fit_score(info.pod).get(spec.name, 0)
-                for info, _ in assignments.pods
-            )
-            total += percent(min(used, offered), offered) * spec.weight
-            weights += spec.weight
+            allocated = non_zero_allocated(assignments.nodes, share)
+            used = int(allocated[by_node != 0].sum()) + share.request
+            total += percent(min(used, offered), offered) * share.weight
+            weights += share.weight
         return quotient(total, weights) if weights else 0
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | Status:
         """Score all nodes."""
         shares = self._shares_of(state, pod)
+        if any_devices(shares):
+            return self._strategy.score_nodes(nodes, shares)
         kinds = nodes.kinds()
         few = kinds.few
         if few is not None:

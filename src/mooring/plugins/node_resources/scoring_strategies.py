@@ -65,7 +65,7 @@ class Strategy(ABC):
         total: Floats | None = None
         weights: float | Floats = 0.0
         for share in shares:
-            capacity = capacity_of(nodes, share.resource)
+            capacity = capacity_of(nodes, share)
             rating = self.rate_nodes(nodes, share, capacity)
             weight: float | Floats = float(share.weight)
             if capacity.present is not None:
@@ -91,11 +91,11 @@ class LeastAllocated(Strategy):
     def rate_nodes(self, nodes: Nodes, share: Share, capacity: Capacity) -> Floats:
         """Rate by the fraction that would stay free."""
         if not capacity.exact:
-            left = nodes.gather(capacity.amounts) - non_zero_allocated(nodes, share.resource)
+            left = nodes.gather(capacity.amounts) - non_zero_allocated(nodes, share)
             left -= share.request
             return percent_of_nodes(nodes, np.maximum(left, 0, out=left), capacity)
         divisor = nodes.gather(capacity.divisor)
-        free = divisor - allocated_floats(nodes, share.resource)
+        free = divisor - allocated_floats(nodes, share)
         free -= share.request
         # Checking for a negative amount takes half the time of np.maximum, and few nodes have one.
         if free.min(initial=0.0) < 0.0:
@@ -106,7 +106,7 @@ class LeastAllocated(Strategy):
 
 
 def _used_percent(nodes: Nodes, share: Share, capacity: Capacity) -> Floats:
-    used = non_zero_allocated(nodes, share.resource) + share.request
+    used = non_zero_allocated(nodes, share) + share.request
     np.minimum(used, nodes.gather(capacity.amounts), out=used)
     return percent_of_nodes(nodes, used, capacity)
 
@@ -160,7 +160,7 @@ class RequestedToCapacityRatio(Strategy):
         total: Floats = np.zeros(len(nodes))
         weights: Floats = np.zeros(len(nodes))
         for share in shares:
-            capacity = capacity_of(nodes, share.resource)
+            capacity = capacity_of(nodes, share)
             rating = self.rate_nodes(nodes, share, capacity)
             if capacity.present is not None:
                 rating *= nodes.gather(capacity.present)

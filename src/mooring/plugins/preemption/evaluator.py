@@ -119,7 +119,7 @@ class Evaluator:
         if not found:
             vlog(log, 2, NO_CANDIDATE_FOUND, pod=pod)
             faults = [
-                self._text(trial.refusal.message)
+                trial.refusal.message
                 for trial in tried
                 if trial.refusal is not None and trial.refusal.is_error
             ]

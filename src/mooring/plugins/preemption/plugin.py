@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -54,10 +53,6 @@ class PriorityPolicy(PreemptionPolicy):
     def no_victims(self, pod: Pod, node_name: str) -> Status:
         """Return the refusal of a node that has no pod of lower priority."""
         return NO_VICTIMS
-
-    def failed(self, faults: Sequence[str]) -> Status:
-        """Return an error with a reason for each node whose trial has failed."""
-        return Status.error(*faults)
 
 
 class DefaultPreemption(Plugin):
