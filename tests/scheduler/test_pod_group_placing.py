@@ -200,3 +200,22 @@ async def test_preemption_makes_room_in_one_rack() -> None:
     bound = world.bound()
     assert {bound["g-0"], bound["g-1"]} in ({"a", "b"}, {"c", "d"})
     assert len([name for name in bound if name.startswith("low")]) == 2
+
+
+async def test_a_pod_that_fits_nowhere_keeps_its_nomination_and_the_others_lose_theirs() -> None:
+    world = GroupWorld()
+    world.add_nodes("a", "b")
+    world.add_group("g", min_count=2)
+    world.add_pod("fits", group="g", nominated_node="b")
+    world.add_pod("large", group="g", cpu=3, nominated_node="b")
+    await world.settle()
+    nodes = {pod.name: pod.status.nominated_node_name for pod in world.pods}
+    assert nodes == {"fits": "", "large": "b"}
+
+
+async def test_without_nodes_nominations_are_cleared() -> None:
+    world = GroupWorld()
+    world.add_group("g", min_count=1)
+    world.add_pod("g-0", group="g", nominated_node="gone")
+    await world.settle()
+    assert [pod.status.nominated_node_name for pod in world.pods] == [""]

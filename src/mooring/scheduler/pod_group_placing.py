@@ -24,6 +24,7 @@ from mooring.binding.binding_cycle import AssumedPod
 from mooring.binding.binding_points import run_reserve, run_unreserve
 from mooring.cache.cache import Cache
 from mooring.cycle.group_points import run_placement_feasible
+from mooring.cycle.message import NO_NODES_AVAILABLE
 from mooring.cycle.placement_points import (
     PlacementRanking,
     run_placement_generate,
@@ -521,13 +522,25 @@ class PodGroupPlacing:
             self.refusers |= decision.unschedulable_plugins
             if decision.statuses is not None:
                 self.refusals.append(MemberRefusal(member.pod, state, decision.statuses))
-            return MemberResult(member, start, failure=Failure.of(decision), cycle=cycle)
+            return MemberResult(member, start, failure=_refusal(decision), cycle=cycle)
         attempt = SchedulingAttempt(member, self.profile, state, start)
         status = self._attempts.assume(attempt, decision)
         if status is not None:
             self._attempts.give_back(attempt, status)
             return MemberResult(member, start, failure=Failure.on_node(status), cycle=cycle)
         return MemberResult(member, start, attempt, node_name=decision.node_name, cycle=cycle)
+
+
+def _refusal(decision: Decision) -> Failure:
+    """Return the failure of a pod that no node takes.
+
+    It keeps its nomination, because only PodGroupPostFilter decides about that, unless there was an
+    error, or there is no node at all.
+    """
+    failure = Failure.of(decision)
+    if failure.no_fit and decision.message != NO_NODES_AVAILABLE:
+        failure.nominated = None
+    return failure
 
 
 def choose_placement(
