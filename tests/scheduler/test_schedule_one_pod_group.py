@@ -206,6 +206,17 @@ async def test_a_lower_minimum_helps() -> None:
     assert len(world.bound()) == 2
 
 
+async def test_a_higher_minimum_is_told() -> None:
+    world = GroupWorld()
+    world.add_nodes("a", cpu=1)
+    world.gang("g", 3, 2)
+    await world.settle()
+    assert world.told("g")[1].startswith("minCount (2) cannot be satisfied: 1 scheduled, ")
+    world.groups.add(make_pod_group("g", min_count=3, metadata={"uid": "group-g"}))
+    await world.after(3)
+    assert world.told("g")[1].startswith("minCount (3) cannot be satisfied: 1 scheduled, ")
+
+
 async def test_pods_that_are_being_deleted_are_not_tried() -> None:
     world = GroupWorld()
     world.add_nodes("a")
