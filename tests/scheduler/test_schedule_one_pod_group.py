@@ -139,6 +139,16 @@ async def test_pods_of_two_profiles_are_refused() -> None:
     assert world.told("g") == ("SchedulerError", text)
 
 
+async def test_without_gang_scheduling_a_gang_is_a_basic_group() -> None:
+    disabled = {"multiPoint": {"disabled": [{"name": "GangScheduling"}]}}
+    world = GroupWorld(profiles=[{"plugins": disabled}])
+    world.add_nodes("a")
+    world.gang("g", 3, 4)
+    await world.settle()
+    assert len(world.bound()) == 2
+    assert world.told("g") == ("Scheduled", "")
+
+
 async def test_the_policy_of_the_group_counts_if_its_gate_is_on() -> None:
     world = GroupWorld(gates={"PodGroupPreemptionPolicy": True})
     world.add_nodes("a")
