@@ -157,6 +157,20 @@ async def test_a_label_that_no_node_has() -> None:
     world.gang("g", 2, topology="nowhere")
     await world.settle()
     assert world.told("g") == ("Unschedulable", f"no feasible placements found, {NOBODY}")
+    world.add_nodes("new", labels={"nowhere": "here"})
+    await world.after(3)
+    assert set(world.bound().values()) == {"new"}
+
+
+async def test_a_node_that_joins_a_rack_makes_room() -> None:
+    world = racks(r1="a")
+    world.add_nodes("bare")
+    world.gang("g", 4, topology=RACK)
+    await world.settle()
+    assert not world.bound()
+    world.add_nodes("bare", labels={RACK: "r1"})
+    await world.after(3)
+    assert set(world.bound().values()) == {"a", "bare"}
 
 
 async def test_the_fuller_rack_and_the_one_for_more_pods_are_preferred() -> None:

@@ -190,7 +190,7 @@ class PodGroupPlacing:
             status = await self._place_in(within)
             self._note("", nodes, status, is_only=True)
             return status
-        placements = run_placement_generate(self.profile, self.state, self.group, nodes)
+        placements = self._generate(self.group, nodes)
         if isinstance(placements, Status):
             self.results = []
             return placements
@@ -199,6 +199,17 @@ class PodGroupPlacing:
         if trials is None:
             return await self._place_in_best(nodes, placements)
         return await self._place_as_found(nodes, placements, trials)
+
+    def _generate(self, group: AnyPodGroup, nodes: Nodes) -> Sequence[Placement] | Status:
+        """Return the placements of a group.
+
+        If none of them is all nodes, the plugin that proposed them counts among those that refused
+        a pod, because the group may fit in another one.
+        """
+        found = run_placement_generate(self.profile, self.state, group, nodes)
+        if isinstance(found, Status) or not any(one.mask.all() for one in found):
+            self.refusers |= {step.name for step in self.profile.placement_generate[:1]}
+        return found
 
     async def _place_in_best(self, nodes: Nodes, placements: Sequence[Placement]) -> Status | None:
         """Try the group in every placement; leave it placed in the best one."""
