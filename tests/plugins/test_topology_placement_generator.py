@@ -75,7 +75,7 @@ def test_nodes_that_join_a_domain_may_help(
 ) -> None:
     world = world_of()
     generate(world)
-    (event,) = plugin_of(world).events_to_register()
+    event, _ = plugin_of(world).events_to_register()
     assert event.hint is not None
     before = None if old is None else make_node("n", labels=old)
     pod = make_pod("p", group="g")

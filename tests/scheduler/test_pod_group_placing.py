@@ -197,6 +197,23 @@ async def test_a_late_pod_joins_the_rack_of_the_others() -> None:
     assert "late" not in world.bound()
 
 
+async def test_a_late_pod_is_free_to_go_elsewhere_when_the_others_are_gone() -> None:
+    world = racks(r1="a")
+    world.add_nodes("b", labels={RACK: "r2", "disk": "fast"})
+    world.add_pod("other", group="x", node="b")
+    world.gang("g", 1, topology=RACK, cpu=2)
+    await world.settle()
+    assert world.bound()["g-0"] == "a"
+    world.add_pod("late", group="g", node_selector={"disk": "fast"})
+    await world.settle()
+    world.pods.delete("other", "default")
+    await world.after(3)
+    assert "late" not in world.bound()
+    world.pods.delete("g-0", "default")
+    await world.after(3)
+    assert world.bound() == {"late": "b"}
+
+
 async def test_a_group_without_a_constraint_uses_all_racks() -> None:
     world = racks(r1="a", r2="b")
     world.gang("g", 2, cpu=2)

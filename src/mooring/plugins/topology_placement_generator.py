@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -56,12 +57,15 @@ class TopologyPlacementGenerator(Plugin):
         return [Placement(value, codes == code) for value, code in domains]
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Return nodes that join a domain.
+        """Return nodes that join a domain, and the end of pods that confine a group to theirs.
 
         kube-scheduler needs no events here: it tries a group again whenever its backoff ends.
         """
-        actions = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
-        return [ClusterEvent(EventResource.NODE, actions, self._after_node_change)]
+        joins = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
+        return [
+            ClusterEvent(EventResource.NODE, joins, self._after_node_change),
+            ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, self._after_pod_deleted),
+        ]
 
     def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> QueueingHint:
         before = {} if old is None else old.metadata.labels
@@ -71,6 +75,12 @@ class TopologyPlacementGenerator(Plugin):
             if key in after and after[key] != before.get(key):
                 return QueueingHint.QUEUE
         return QueueingHint.SKIP
+
+    def _after_pod_deleted(self, pod: Pod, old: Pod, new: Any) -> QueueingHint:
+        groups = self.handle.pod_groups
+        root, other = (groups.root_of(scheduling_group_key(one)) for one in (pod, old))
+        related = root is not None and other is not None and root.entity_key == other.entity_key
+        return QueueingHint.QUEUE if related else QueueingHint.SKIP
 
     def _domain_in_use(self, group: AnyPodGroup, key: str) -> str | Status | None:
         """Return the domain of the pods of a group that have a node; None if none has."""
