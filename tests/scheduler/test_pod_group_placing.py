@@ -214,6 +214,17 @@ async def test_a_late_pod_is_free_to_go_elsewhere_when_the_others_are_gone() -> 
     assert world.bound() == {"late": "b"}
 
 
+async def test_enough_pods_run_and_their_rack_takes_no_more() -> None:
+    world = racks(r1="a", r2="b")
+    world.add_group("g", min_count=1, topology=RACK)
+    world.add_pod("g-0", group="g", node="a", cpu=2)
+    world.add_pod("late", group="g")
+    await world.settle()
+    assert world.told("g") == ("Unschedulable", f"{UNSCHEDULABLE}, {NOBODY}")
+    evaluations = world.scheduler.metrics.placement_evaluations
+    assert {key[0]: one.value for key, one in evaluations.items()} == {"feasible": 1}
+
+
 async def test_a_group_without_a_constraint_uses_all_racks() -> None:
     world = racks(r1="a", r2="b")
     world.gang("g", 2, cpu=2)

@@ -24,7 +24,6 @@ from mooring.binding.binding_cycle import AssumedPod
 from mooring.binding.binding_points import run_reserve, run_unreserve
 from mooring.cache.cache import Cache
 from mooring.cycle.group_points import run_placement_feasible
-from mooring.cycle.message import NO_NODES_AVAILABLE
 from mooring.cycle.placement_points import (
     PlacementRanking,
     run_placement_generate,
@@ -235,6 +234,8 @@ class PodGroupPlacing:
         if not fitting:
             assert first is not None
             status, self.results = first
+            if _is_enough(status):
+                return status
             return none_available(len(placements), status)
         chosen = self._choose([found for found, _ in fitting], numbers)
         if isinstance(chosen, Status):
@@ -352,7 +353,7 @@ class PodGroupPlacing:
     def _observe(self, placement: Placement, status: Status | None, seconds: float) -> None:
         """Record what became of a placement; errors are not results."""
         if status is None or status.is_rejected:
-            result = _FEASIBLE if status is None else _INFEASIBLE
+            result = _FEASIBLE if status is None or _is_enough(status) else _INFEASIBLE
             metrics, profile = self._metrics, self.profile.name
             metrics.placement_evaluations[result, profile].inc()
             metrics.placement_evaluation_duration[result, profile].observe(seconds)
@@ -533,25 +534,13 @@ class PodGroupPlacing:
             self.refusers |= decision.unschedulable_plugins
             if decision.statuses is not None:
                 self.refusals.append(MemberRefusal(member.pod, state, decision.statuses))
-            return MemberResult(member, start, failure=_refusal(decision), cycle=cycle)
+            return MemberResult(member, start, failure=Failure.in_group(decision), cycle=cycle)
         attempt = SchedulingAttempt(member, self.profile, state, start)
         status = self._attempts.assume(attempt, decision)
         if status is not None:
             self._attempts.give_back(attempt, status)
             return MemberResult(member, start, failure=Failure.on_node(status), cycle=cycle)
         return MemberResult(member, start, attempt, node_name=decision.node_name, cycle=cycle)
-
-
-def _refusal(decision: Decision) -> Failure:
-    """Return the failure of a pod that no node takes.
-
-    It keeps its nomination, because only PodGroupPostFilter decides about that, unless there was an
-    error, or there is no node at all.
-    """
-    failure = Failure.of(decision)
-    if failure.no_fit and decision.message != NO_NODES_AVAILABLE:
-        failure.nominated = None
-    return failure
 
 
 def choose_placement(
@@ -587,6 +576,14 @@ def record_scores(ranking: PlacementRanking, placements: Sequence[TriedPlacement
 def none_available(count: int, first: Status) -> Status:
     """Return the refusal of a group that fits in none of so many placements."""
     return Status.unschedulable(GROUP_UNSCHEDULABLE, NONE_AVAILABLE.format(count, _said(first)))
+
+
+def _is_enough(status: Status) -> bool:
+    """Return whether enough pods run already in a placement that takes no further one.
+
+    Such a placement counts as feasible. It is the only one: pods that run determine the domain.
+    """
+    return status.reasons == (GROUP_UNSCHEDULABLE,)
 
 
 def _rows(nodes: Nodes) -> Rows:
