@@ -145,8 +145,8 @@ QUEUE, SKIP = QueueingHint.QUEUE, QueueingHint.SKIP
             2,
             make_pod_group("g", min_count=2),
             make_pod_group("g", min_count=3),
-            SKIP,
-            id="a higher minCount",
+            QUEUE,
+            id="a higher minCount, which the group is told",
         ),
         pytest.param(2, make_pod_group("g"), make_pod_group("g"), SKIP, id="no gang"),
         pytest.param(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
+from mooring.framework.cluster_events import QueueingHint
 from mooring.framework.placements import Placement
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.plugins.topology_placement_generator import TopologyPlacementGenerator
+from mooring.testing import make_node, make_pod
 from tests.scheduler.groups import GroupWorld
 
 RACK = "example.com/rack"
@@ -21,14 +25,17 @@ def world_of(**racks: str) -> GroupWorld:
     return world
 
 
+def plugin_of(world: GroupWorld) -> TopologyPlacementGenerator:
+    plugin = world.scheduler.profiles["default-scheduler"].plugins["TopologyPlacementGenerator"]
+    assert isinstance(plugin, TopologyPlacementGenerator)
+    return plugin
+
+
 def generate(world: GroupWorld, topology: str = RACK) -> dict[str, list[str]] | Status:
     group = world.add_group("g", topology=topology)
     world.scheduler.inbox.drain()
-    profile = world.scheduler.profiles["default-scheduler"]
-    plugin = profile.plugins["TopologyPlacementGenerator"]
-    assert isinstance(plugin, TopologyPlacementGenerator)
     nodes = world.scheduler.cache.nodes
-    found = plugin.generate_placements(CycleState(), group, nodes)
+    found = plugin_of(world).generate_placements(CycleState(), group, nodes)
     if isinstance(found, Status):
         return found
     return {one.name: names(one, world) for one in found}
@@ -50,6 +57,29 @@ def test_without_a_constraint_all_nodes_are_one_placement() -> None:
 
 def test_a_label_that_nobody_has_leaves_no_placement() -> None:
     assert generate(world_of(r1="a"), topology="nowhere") == {}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        pytest.param(None, {RACK: "r1"}, QueueingHint.QUEUE, id="a node in a domain"),
+        pytest.param(None, {}, QueueingHint.SKIP, id="a node in no domain"),
+        pytest.param({}, {RACK: "r1"}, QueueingHint.QUEUE, id="a node joins a domain"),
+        pytest.param({RACK: "r1"}, {RACK: "r2"}, QueueingHint.QUEUE, id="it changes the domain"),
+        pytest.param({RACK: "r1"}, {}, QueueingHint.SKIP, id="it leaves the domain"),
+        pytest.param({RACK: "r1"}, {RACK: "r1", "x": "y"}, QueueingHint.SKIP, id="another label"),
+    ],
+)
+def test_nodes_that_join_a_domain_may_help(
+    old: dict[str, str] | None, new: dict[str, str], hint: QueueingHint
+) -> None:
+    world = world_of()
+    generate(world)
+    event, _ = plugin_of(world).events_to_register()
+    assert event.hint is not None
+    before = None if old is None else make_node("n", labels=old)
+    pod = make_pod("p", group="g")
+    assert event.hint(pod, before, make_node("n", labels=new)) is hint
 
 
 def test_only_the_domain_of_running_pods_is_left() -> None:

@@ -88,6 +88,19 @@ async def test_the_groups_that_fit_are_bound_if_they_are_enough() -> None:
     assert world.told("right") == ("Scheduled", "")
 
 
+async def test_a_lower_minimum_of_groups_helps() -> None:
+    world = composite_world()
+    world.add_nodes("a")
+    world.add_composite("job", min_group_count=2)
+    world.gang("left", 2, parent="job")
+    world.gang("right", 2, parent="job")
+    await world.settle()
+    assert not world.bound()
+    world.add_composite("job", min_group_count=1)
+    await world.after(3)
+    assert set(world.bound()) == {"left-0", "left-1"}
+
+
 async def test_each_group_in_its_own_rack_within_the_zone_of_all() -> None:
     world = composite_world()
     for name, rack, zone in (

@@ -157,6 +157,20 @@ async def test_a_label_that_no_node_has() -> None:
     world.gang("g", 2, topology="nowhere")
     await world.settle()
     assert world.told("g") == ("Unschedulable", f"no feasible placements found, {NOBODY}")
+    world.add_nodes("new", labels={"nowhere": "here"})
+    await world.after(3)
+    assert set(world.bound().values()) == {"new"}
+
+
+async def test_a_node_that_joins_a_rack_makes_room() -> None:
+    world = racks(r1="a")
+    world.add_nodes("bare")
+    world.gang("g", 4, topology=RACK)
+    await world.settle()
+    assert not world.bound()
+    world.add_nodes("bare", labels={RACK: "r1"})
+    await world.after(3)
+    assert set(world.bound().values()) == {"a", "bare"}
 
 
 async def test_the_fuller_rack_and_the_one_for_more_pods_are_preferred() -> None:
@@ -183,6 +197,34 @@ async def test_a_late_pod_joins_the_rack_of_the_others() -> None:
     assert "late" not in world.bound()
 
 
+async def test_a_late_pod_is_free_to_go_elsewhere_when_the_others_are_gone() -> None:
+    world = racks(r1="a")
+    world.add_nodes("b", labels={RACK: "r2", "disk": "fast"})
+    world.add_pod("other", group="x", node="b")
+    world.gang("g", 1, topology=RACK, cpu=2)
+    await world.settle()
+    assert world.bound()["g-0"] == "a"
+    world.add_pod("late", group="g", node_selector={"disk": "fast"})
+    await world.settle()
+    world.pods.delete("other", "default")
+    await world.after(3)
+    assert "late" not in world.bound()
+    world.pods.delete("g-0", "default")
+    await world.after(3)
+    assert world.bound() == {"late": "b"}
+
+
+async def test_enough_pods_run_and_their_rack_takes_no_more() -> None:
+    world = racks(r1="a", r2="b")
+    world.add_group("g", min_count=1, topology=RACK)
+    world.add_pod("g-0", group="g", node="a", cpu=2)
+    world.add_pod("late", group="g")
+    await world.settle()
+    assert world.told("g") == ("Unschedulable", f"{UNSCHEDULABLE}, {NOBODY}")
+    evaluations = world.scheduler.metrics.placement_evaluations
+    assert {key[0]: one.value for key, one in evaluations.items()} == {"feasible": 1}
+
+
 async def test_a_group_without_a_constraint_uses_all_racks() -> None:
     world = racks(r1="a", r2="b")
     world.gang("g", 2, cpu=2)
@@ -200,3 +242,22 @@ async def test_preemption_makes_room_in_one_rack() -> None:
     bound = world.bound()
     assert {bound["g-0"], bound["g-1"]} in ({"a", "b"}, {"c", "d"})
     assert len([name for name in bound if name.startswith("low")]) == 2
+
+
+async def test_a_pod_that_fits_nowhere_keeps_its_nomination_and_the_others_lose_theirs() -> None:
+    world = GroupWorld()
+    world.add_nodes("a", "b")
+    world.add_group("g", min_count=2)
+    world.add_pod("fits", group="g", nominated_node="b")
+    world.add_pod("large", group="g", cpu=3, nominated_node="b")
+    await world.settle()
+    nodes = {pod.name: pod.status.nominated_node_name for pod in world.pods}
+    assert nodes == {"fits": "", "large": "b"}
+
+
+async def test_without_nodes_nominations_are_cleared() -> None:
+    world = GroupWorld()
+    world.add_group("g", min_count=1)
+    world.add_pod("g-0", group="g", nominated_node="gone")
+    await world.settle()
+    assert [pod.status.nominated_node_name for pod in world.pods] == [""]

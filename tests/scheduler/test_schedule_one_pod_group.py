@@ -139,6 +139,16 @@ async def test_pods_of_two_profiles_are_refused() -> None:
     assert world.told("g") == ("SchedulerError", text)
 
 
+async def test_without_gang_scheduling_a_gang_is_a_basic_group() -> None:
+    disabled = {"multiPoint": {"disabled": [{"name": "GangScheduling"}]}}
+    world = GroupWorld(profiles=[{"plugins": disabled}])
+    world.add_nodes("a")
+    world.gang("g", 3, 4)
+    await world.settle()
+    assert len(world.bound()) == 2
+    assert world.told("g") == ("Scheduled", "")
+
+
 async def test_the_policy_of_the_group_counts_if_its_gate_is_on() -> None:
     world = GroupWorld(gates={"PodGroupPreemptionPolicy": True})
     world.add_nodes("a")
@@ -204,6 +214,17 @@ async def test_a_lower_minimum_helps() -> None:
     world.groups.add(make_pod_group("g", min_count=2, metadata={"uid": "group-g"}))
     await world.after(3)
     assert len(world.bound()) == 2
+
+
+async def test_a_higher_minimum_is_told() -> None:
+    world = GroupWorld()
+    world.add_nodes("a", cpu=1)
+    world.gang("g", 3, 2)
+    await world.settle()
+    assert world.told("g")[1].startswith("minCount (2) cannot be satisfied: 1 scheduled, ")
+    world.groups.add(make_pod_group("g", min_count=3, metadata={"uid": "group-g"}))
+    await world.after(3)
+    assert world.told("g")[1].startswith("minCount (3) cannot be satisfied: 1 scheduled, ")
 
 
 async def test_pods_that_are_being_deleted_are_not_tried() -> None:

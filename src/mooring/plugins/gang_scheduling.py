@@ -146,7 +146,7 @@ class GangScheduling(Plugin):
                 waiting.allow(self.name)
 
     def events_to_register(self) -> list[ClusterEvent]:
-        """Return the events that can complete a gang or lower its minCount."""
+        """Return the events that can complete a gang or change its minCount."""
         pod, group = EventResource.POD, EventResource.POD_GROUP
         composite = EventResource.COMPOSITE_POD_GROUP
         events = [
@@ -156,6 +156,7 @@ class GangScheduling(Plugin):
         ]
         if self.handle.pod_groups.has_composites:
             events.append(ClusterEvent(composite, ActionType.ADD, self._after_group_added))
+            events.append(ClusterEvent(composite, ActionType.UPDATE, self._after_group_updated))
         return events
 
     def _after_pod_added(self, pod: Pod, old: Any, new: Pod) -> QueueingHint:
@@ -169,13 +170,11 @@ class GangScheduling(Plugin):
     def _after_group_added(self, pod: Pod, old: Any, new: AnyPodGroup) -> QueueingHint:
         return _hint(self._are_related(pod, new))
 
-    def _after_group_updated(
-        self, pod: Pod, old: WorkloadPodGroup, new: WorkloadPodGroup
-    ) -> QueueingHint:
-        before, after = old.spec.scheduling_policy.gang, new.spec.scheduling_policy.gang
-        if before is None or after is None or not self._are_related(pod, new):
-            return QueueingHint.SKIP
-        return _hint(after.min_count < before.min_count)
+    def _after_group_updated(self, pod: Pod, old: AnyPodGroup, new: AnyPodGroup) -> QueueingHint:
+        # kube-scheduler asks only whether the minCount of a pod group decreased, but a group that
+        # does not fit is tried again there in any case, and is then told the new number.
+        changed = old.min_count != new.min_count
+        return _hint(changed and self._are_related(pod, new))
 
     def _are_related(self, pod: Pod, group: AnyPodGroup | None) -> bool:
         """Return whether a pod belongs to a group, or to another group of its tree."""

@@ -5,10 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from mooring.api import AnyPodGroup
+from mooring.api import AnyPodGroup, Node, Pod, scheduling_group_key
+from mooring.framework.cluster_events import (
+    ActionType,
+    ClusterEvent,
+    EventResource,
+    QueueingHint,
+)
 from mooring.framework.nodes import Nodes
 from mooring.framework.placements import Placement
 from mooring.framework.plugin import Plugin
@@ -48,6 +55,32 @@ class TopologyPlacementGenerator(Plugin):
             if (value := values[code]) is not None and wanted in (None, value)
         )
         return [Placement(value, codes == code) for value, code in domains]
+
+    def events_to_register(self) -> list[ClusterEvent]:
+        """Return nodes that join a domain, and the end of pods that confine a group to theirs.
+
+        kube-scheduler needs no events here: it tries a group again whenever its backoff ends.
+        """
+        joins = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
+        return [
+            ClusterEvent(EventResource.NODE, joins, self._after_node_change),
+            ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, self._after_pod_deleted),
+        ]
+
+    def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> QueueingHint:
+        before = {} if old is None else old.metadata.labels
+        after = new.metadata.labels
+        for group in self.handle.pod_groups.ancestry(scheduling_group_key(pod)):
+            key = group.topology_key
+            if key in after and after[key] != before.get(key):
+                return QueueingHint.QUEUE
+        return QueueingHint.SKIP
+
+    def _after_pod_deleted(self, pod: Pod, old: Pod, new: Any) -> QueueingHint:
+        groups = self.handle.pod_groups
+        root, other = (groups.root_of(scheduling_group_key(one)) for one in (pod, old))
+        related = root is not None and other is not None and root.entity_key == other.entity_key
+        return QueueingHint.QUEUE if related else QueueingHint.SKIP
 
     def _domain_in_use(self, group: AnyPodGroup, key: str) -> str | Status | None:
         """Return the domain of the pods of a group that have a node; None if none has."""

@@ -29,7 +29,15 @@ from mooring.observe.metrics import Metrics
 log = logging.getLogger(__name__)
 
 #: Only a plugin with one of these methods can refuse a pod, so only such plugins wait for events.
-_REFUSING = ("pre_enqueue", "pre_filter", "filter", "filter_nodes", "reserve", "permit")
+_REFUSING = (
+    "pre_enqueue",
+    "pre_filter",
+    "filter",
+    "filter_nodes",
+    "reserve",
+    "permit",
+    "generate_placements",
+)
 
 _HINT_ERROR = "Error"
 #: Results of pre-hints, as metrics label them.

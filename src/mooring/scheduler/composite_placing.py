@@ -19,7 +19,7 @@ import msgspec
 from mooring.api import AnyPodGroup, CompositePodGroup, WorkloadPodGroup, scheduling_group_key
 from mooring.binding.binding_cycle import AssumedPod
 from mooring.cycle.group_points import run_placement_feasible
-from mooring.cycle.placement_points import PlacementRanking, run_placement_generate
+from mooring.cycle.placement_points import PlacementRanking
 from mooring.cycle.placement_search import GROUP_UNSCHEDULABLE
 from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.placements import GroupAssignments, PlacementProgress
@@ -171,7 +171,7 @@ class CompositePlacing(PodGroupPlacing):
         nodes = self.profile.handle.snapshot
         if within is not None:
             nodes = nodes.select(within)
-        placements = run_placement_generate(self.profile, self.state, group, nodes)
+        placements = self._generate(group, nodes)
         if isinstance(placements, Status):
             return self._kept(group, {group.entity_key: placements})
         fitting: list[tuple[GroupAssignments, _Trial]] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from mooring.cycle.message import refused_on_node
+from mooring.cycle.message import NO_NODES_AVAILABLE, refused_on_node
 from mooring.errors import cut_text
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.status import Code, Status
@@ -76,3 +76,14 @@ class Failure:
             pending=decision.pending_plugins,
             nominated="" if result is None else result.nominated_node,
         )
+
+    @classmethod
+    def in_group(cls, decision: Decision) -> Failure:
+        """Return the failure of a scheduling cycle for a pod of a group.
+
+        A pod that no node takes keeps its nomination: PodGroupPostFilter decides about it.
+        """
+        failure = cls.of(decision)
+        if failure.no_fit and decision.message != NO_NODES_AVAILABLE:
+            failure.nominated = None
+        return failure

@@ -189,7 +189,7 @@ class PodGroupPlacing:
             status = await self._place_in(within)
             self._note("", nodes, status, is_only=True)
             return status
-        placements = run_placement_generate(self.profile, self.state, self.group, nodes)
+        placements = self._generate(self.group, nodes)
         if isinstance(placements, Status):
             self.results = []
             return placements
@@ -198,6 +198,17 @@ class PodGroupPlacing:
         if trials is None:
             return await self._place_in_best(nodes, placements)
         return await self._place_as_found(nodes, placements, trials)
+
+    def _generate(self, group: AnyPodGroup, nodes: Nodes) -> Sequence[Placement] | Status:
+        """Return the placements of a group.
+
+        If none of them is all nodes, the plugin that proposed them counts among those that refused
+        a pod, because the group may fit in another one.
+        """
+        found = run_placement_generate(self.profile, self.state, group, nodes)
+        if isinstance(found, Status) or not any(one.mask.all() for one in found):
+            self.refusers |= {step.name for step in self.profile.placement_generate[:1]}
+        return found
 
     async def _place_in_best(self, nodes: Nodes, placements: Sequence[Placement]) -> Status | None:
         """Try the group in every placement; leave it placed in the best one."""
@@ -223,6 +234,8 @@ class PodGroupPlacing:
         if not fitting:
             assert first is not None
             status, self.results = first
+            if _is_enough(status):
+                return status
             return none_available(len(placements), status)
         chosen = self._choose([found for found, _ in fitting], numbers)
         if isinstance(chosen, Status):
@@ -340,7 +353,7 @@ class PodGroupPlacing:
     def _observe(self, placement: Placement, status: Status | None, seconds: float) -> None:
         """Record what became of a placement; errors are not results."""
         if status is None or status.is_rejected:
-            result = _FEASIBLE if status is None else _INFEASIBLE
+            result = _FEASIBLE if status is None or _is_enough(status) else _INFEASIBLE
             metrics, profile = self._metrics, self.profile.name
             metrics.placement_evaluations[result, profile].inc()
             metrics.placement_evaluation_duration[result, profile].observe(seconds)
@@ -521,7 +534,7 @@ class PodGroupPlacing:
             self.refusers |= decision.unschedulable_plugins
             if decision.statuses is not None:
                 self.refusals.append(MemberRefusal(member.pod, state, decision.statuses))
-            return MemberResult(member, start, failure=Failure.of(decision), cycle=cycle)
+            return MemberResult(member, start, failure=Failure.in_group(decision), cycle=cycle)
         attempt = SchedulingAttempt(member, self.profile, state, start)
         status = self._attempts.assume(attempt, decision)
         if status is not None:
@@ -563,6 +576,14 @@ def record_scores(ranking: PlacementRanking, placements: Sequence[TriedPlacement
 def none_available(count: int, first: Status) -> Status:
     """Return the refusal of a group that fits in none of so many placements."""
     return Status.unschedulable(GROUP_UNSCHEDULABLE, NONE_AVAILABLE.format(count, _said(first)))
+
+
+def _is_enough(status: Status) -> bool:
+    """Return whether enough pods run already in a placement that takes no further one.
+
+    Such a placement counts as feasible. It is the only one: pods that run determine the domain.
+    """
+    return status.reasons == (GROUP_UNSCHEDULABLE,)
 
 
 def _rows(nodes: Nodes) -> Rows:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mooring.api import ResourceClaimTemplate
+from mooring.api import ResourceClaimTemplate, WorkloadPodGroup
 from mooring.framework.features import FeatureGates
 from mooring.offline.backlog import schedule_all
 from mooring.offline.driving import drive
@@ -132,6 +132,22 @@ def test_a_claim_of_a_group_that_cannot_be_used_is_deallocated() -> None:
     assert (users(devices.claim()), devices.claim().status.allocation) == ([], None)
     # The next attempt, which the change of the claim causes, allocates it again.
     assert schedule(devices) == ["b"] * 2
+
+
+def test_a_claim_that_a_pod_gave_up_is_not_deallocated_again_for_pods_that_were_not_tried() -> None:
+    # Without a pod of lower priority, the answer of preemption would be the only one to be shown.
+    low = make_pod("low", node="b", priority=-1)
+    unusable = claim(status=allocated_on("gone"))
+    objects = [unusable, low, device_slice("b", "d0"), *gang(3, NAMED, NAMED)]
+    devices = Devices(*objects, features=OF_GROUPS)
+    assert schedule(devices) == ["b"]
+    assert devices.claim().status.allocation is None
+    (group,) = devices.scheduler.cluster.store(WorkloadPodGroup).list()
+    assert group.status.conditions[0].message == (
+        "minCount (3) cannot be satisfied: 0 scheduled, 2 remaining, "
+        "deallocation and deletion of ResourceClaims completed, "
+        "pod group preemption: minCount (3) cannot be satisfied: 0 scheduled, 2 remaining"
+    )
 
 
 def test_a_claim_is_given_up_by_a_group_that_does_not_fit_where_it_is() -> None:

@@ -5,6 +5,14 @@ from __future__ import annotations
 from mooring.api import PodDisruptionBudget, decode
 from tests.scheduler.groups import NOBODY, GroupWorld
 
+BUDGET = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "b", "namespace": "default"},
+    "spec": {"selector": {"matchLabels": {"app": "kept"}}},
+    "status": {"disruptionsAllowed": 0},
+}
+
 
 def victims(world: GroupWorld) -> list[str]:
     return sorted(entry[0] for entry in world.client.writes if entry[1] == "deleted")
@@ -100,20 +108,26 @@ async def test_higher_priorities_are_spared_if_the_gang_fits_elsewhere() -> None
 
 async def test_a_budget_is_not_broken_if_the_gang_fits_elsewhere() -> None:
     world = GroupWorld()
-    budget = {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "b", "namespace": "default"},
-        "spec": {"selector": {"matchLabels": {"app": "kept"}}},
-        "status": {"disruptionsAllowed": 0},
-    }
-    world.informers.lister(PodDisruptionBudget).add(decode(budget))
+    world.informers.lister(PodDisruptionBudget).add(decode(BUDGET))
     world.add_nodes("a", "b")
     world.add_pod("kept", node="a", cpu=2, priority=1, labels={"app": "kept"})
     world.add_pod("free", node="b", cpu=2, priority=500)
     world.gang("g", 1, cpu=2, priority=999)
     await world.settle()
     assert victims(world) == ["free"]
+
+
+async def test_each_pod_that_breaks_a_budget_is_counted() -> None:
+    world = GroupWorld()
+    world.informers.lister(PodDisruptionBudget).add(decode(BUDGET))
+    world.add_nodes("a", "b")
+    world.gang("v", 2, cpu=2, priority=1, mode="all", labels={"app": "kept"})
+    await world.settle()
+    world.gang("g", 1, cpu=2, priority=9)
+    await world.settle()
+    assert victims(world) == ["v-0", "v-1"]
+    series = world.scheduler.metrics.preemption_pdb_violations
+    assert {key: one.value for key, one in series.items()} == {"podgroup": 2}
 
 
 async def test_a_group_that_is_disrupted_whole_goes_as_a_whole() -> None:

@@ -82,6 +82,7 @@ DEALLOCATED = Status.unschedulable("deallocation of ResourceClaim completed")
 DELETED = Status.unschedulable("deletion of ResourceClaim completed")
 #: The key of the uids of shared claims in the state of a group.
 _SHARED = "DynamicResources/shared"
+_TRIED = "DynamicResources/tried"
 FREED = (DEALLOCATED, DELETED)
 #: Said for every group that does not fit, whether it has claims or not.
 GROUP_DEALLOCATED = Status.unschedulable("deallocation of PodGroup ResourceClaim completed")
@@ -194,6 +195,8 @@ class DynamicResources(Plugin):
         """Check the pod's claims; skip a pod that needs no devices."""
         # Written even if a refusal follows: PostFilter reads it, and finds no claims.
         state.write(self.name, self._no_claims)
+        if state.pod_group_state is not None:
+            _tried_in(state.pod_group_state).add(pod.metadata.uid)
         found: list[ResourceClaim] | str = []
         if pod.spec.resource_claims:
             found = find_claims(pod, self._claims, of_groups=self._of_groups)
@@ -312,8 +315,8 @@ class DynamicResources(Plugin):
     ) -> Status:
         """Deallocate claims that kept pods of a group from nodes, as `post_filter` does.
 
-        If that freed nothing for a pod, the claims of the group itself are deallocated or released,
-        unless pods of the group run already.
+        If that freed nothing for a pod that was tried, the claims of the group itself are
+        deallocated or released, unless pods of the group run already.
         """
         topology = self.handle.features.enabled("TopologyAwareWorkloadScheduling")
         if isinstance(group, CompositePodGroup):
@@ -325,7 +328,7 @@ class DynamicResources(Plugin):
             kept: PodResourceClaims | None = refusal.state.get(self.name)
             if kept and self._free_claims(kept, refusal.pod, refusal.statuses) in FREED:
                 freed.add(refusal.pod.metadata.uid)
-        if self._of_groups and any(pod.metadata.uid not in freed for pod in trial.pods):
+        if self._of_groups and _tried_in(state) - freed:
             status = self._free_group_claims(group, trial)
             if status is not None:
                 return status
@@ -539,6 +542,15 @@ class DynamicResources(Plugin):
             of_groups=self._of_groups,
             pods=self.handle.lister(Pod) if pre_hints else None,
         ).events()
+
+
+def _tried_in(group: CycleState) -> set[str]:
+    """Return the uids of the pods that were tried in the attempt for a group."""
+    tried: set[str] | None = group.get(_TRIED)
+    if tried is None:
+        tried = set()
+        group.write(_TRIED, tried)
+    return tried
 
 
 def _shared_in(state: CycleState) -> set[str] | None:

@@ -38,8 +38,9 @@ ONGOING = "ongoing preemption on nominated nodes"
 KIND = "podgroup"
 FOUND = "found a placement for podgroup, preempting {} victims"
 
-#: Units that are removed together: (whether they violate a budget, their priority), and the units.
-_Level = tuple[tuple[bool, int], list[Unit]]
+#: Units that are removed together: (whether they violate a budget, their priority), and the units,
+#: each with how many of its pods violate one.
+_Level = tuple[tuple[bool, int], list[tuple[Unit, int]]]
 
 
 class GroupEvaluator:
@@ -116,12 +117,12 @@ class GroupEvaluator:
         victims: list[Unit] = []
         for (violates, _), level in reversed(levels):
             vlog(log, 6, "Putting pods back", units=len(level), violatesBudget=violates)
-            ordered = sorted(level, key=lambda one: one.importance)
-            lost = [unit for unit in ordered if not trial.put_back(unit.pods)]
+            ordered = sorted(level, key=lambda pair: pair[0].importance)
+            lost = [pair for pair in ordered if not trial.put_back(pair[0].pods)]
             if violates and lost:
                 violations = self._handle.metrics.preemption_pdb_violations
-                violations[trial.group.entity_type].inc(len(lost))
-            victims += lost
+                violations[trial.group.entity_type].inc(sum(count for _, count in lost))
+            victims += [unit for unit, _ in lost]
         victims.sort(key=lambda unit: unit.importance)
         return victims
 
@@ -132,11 +133,11 @@ class GroupEvaluator:
         found = []
         # The least important first: they may use what disruptions the budgets allow.
         for unit in sorted(units, key=lambda one: one.importance, reverse=True):
-            violates = bool(budgets.violations(unit.pods, used))
-            found.append(((violates, unit.priority), unit))
+            violations = budgets.violations(unit.pods, used)
+            found.append(((violations > 0, unit.priority), (unit, violations)))
         found.sort(key=lambda pair: pair[0])
         return [
-            (level, [unit for _, unit in pairs])
+            (level, [counted for _, counted in pairs])
             for level, pairs in groupby(found, key=lambda pair: pair[0])
         ]
 
@@ -144,7 +145,7 @@ class GroupEvaluator:
     async def _try(trial: GroupTrial, levels: Sequence[_Level]) -> Status | None:
         trial.reset()
         for _, units in levels:
-            for unit in units:
+            for unit, _ in units:
                 trial.remove(unit.pods)
         return await trial.place()
 
