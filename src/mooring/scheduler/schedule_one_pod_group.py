@@ -218,7 +218,7 @@ class PodGroupAttempts:
             else:
                 # A part of a composite group that does not fit, and that need not.
                 self._report(outcome, outcome.status, outcome.status, None)
-        lacking = set[str]()
+        lacking: set[str] = set()
         if any(step.name == GANG_SCHEDULING for step in placing.profile.placement_feasible):
             lacking = {part.key for part in self._without_quorum(placing.group)}
         if not any(permitted.values()):
