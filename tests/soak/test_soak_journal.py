@@ -123,6 +123,7 @@ def test_a_journal_cut_anywhere_is_a_clean_prefix(tmp_path: Path) -> None:
     run_seed(SEEDS[1], journals=tmp_path)
     folder = tmp_path / "scheduler-1"
     whole = list(read_journal(folder))
+    most = len(whole)
     random = Random(1)
     for segment in reversed(list_segments(folder)):
         content = segment.path.read_bytes()
@@ -131,5 +132,8 @@ def test_a_journal_cut_anywhere_is_a_clean_prefix(tmp_path: Path) -> None:
             segment.path.write_bytes(content[:cut])
             left = list(read_journal(folder))
             assert left == whole[: len(left)]
-            assert len(left) < len(whole)
+            # The end of a segment may be a checkpoint, which is skipped within a run.
+            assert len(left) <= most
+        assert len(left) < most
+        most = len(left)
         segment.path.unlink()
