@@ -79,27 +79,22 @@ def test_both_releases_count_devices(release: str) -> None:
     assert fit_scores(CLASS, *TWO_OF_FOUR, release=release)["a"] == 50
 
 
-def test_balance_counts_devices_too() -> None:
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({}, id="all devices"),
+        # With selectors, kube-scheduler's process ends.
+        pytest.param({"selectors": [{"cel": {"expression": "true"}}]}, id="devices that match"),
+    ],
+)
+def test_balance_counts_devices_too(spec: dict[str, Any]) -> None:
     resources = [{"name": "cpu", "weight": 1}, {"name": GPU, "weight": 1}]
     found = scores(
         "NodeResourcesBalancedAllocation",
         {"resources": resources},
-        CLASS,
+        device_class(extendedResourceName=GPU, **spec),
         device_slice("a", "d0", "d1"),
         device_slice("b", "d0", "d1", "d2", "d3"),
     )
     # Nothing of the cpu is used: half of the devices unbalance a node more than a quarter.
     assert found == {"a": 62, "b": 68}
-
-
-def test_balance_counts_devices_that_a_class_selects() -> None:
-    selectors = [{"cel": {"expression": "true"}}]
-    selecting = device_class(extendedResourceName=GPU, selectors=selectors)
-    resources = [{"name": "cpu", "weight": 1}, {"name": GPU, "weight": 1}]
-    found = scores(
-        "NodeResourcesBalancedAllocation",
-        {"resources": resources},
-        selecting,
-        device_slice("a", "d0", "d1"),
-    )
-    assert found == {"a": 62, "b": 75}

@@ -17,12 +17,14 @@ from msgspec.structs import replace
 from mooring.api import DeviceClass, NodeSelector, ResourceSlice
 from mooring.api.resource import Device
 from mooring.cel.values import CompileError, EvaluationError
+from mooring.errors import ObjectError
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes, Rows
 from mooring.observe.logs import log_error
-from mooring.plugins.dynamic_resources.pools import PoolError, node_matches
+from mooring.plugins.dynamic_resources.pools import parse_selector
 from mooring.plugins.dynamic_resources.selectors import SelectorCache, device_variables
 from mooring.plugins.dynamic_resources.tracker import DeviceID, claim_tracker
+from mooring.plugins.node_matching import nodes_matching_terms
 from mooring.typing import Ints, Mask
 
 log = logging.getLogger(__name__)
@@ -69,9 +71,6 @@ class DeviceTotals:
         self._selectors = SelectorCache(lists=self._lists)
         #: By name of the class.
         self._classes: dict[str, _ClassDevices] = {}
-        #: The rows that node selectors match, and the generation of the nodes.
-        self._matched: dict[NodeSelector, Rows] = {}
-        self._generation: int | None = None
 
     def of(self, device_class: DeviceClass, nodes: Nodes) -> Totals:
         """Return the numbers of a class's devices on all nodes of the snapshot."""
@@ -104,9 +103,6 @@ class DeviceTotals:
 
     def _place(self, found: _ClassDevices, nodes: Nodes, known: _Candidates) -> None:
         """Find the nodes of every device of a class."""
-        if self._generation != nodes.node_generation:
-            self._generation = nodes.node_generation
-            self._matched.clear()
         for one in self._slices.list():
             name = one.metadata.name
             before = known.get(name)
@@ -115,7 +111,7 @@ class DeviceTotals:
             found.candidates[name] = before
             try:
                 self._place_slice(found, one, before[1], nodes)
-            except PoolError as error:
+            except ObjectError as error:
                 # It cannot be told which nodes the devices are for.
                 found.error = error
                 found.failed[:] = True
@@ -130,11 +126,11 @@ class DeviceTotals:
         spec = one.spec
         common: Rows | None = None
         if not spec.per_device_node_selection:
-            common = self._rows(nodes, spec.node_name, spec.all_nodes, spec.node_selector)
+            common = _rows(nodes, spec.node_name, spec.all_nodes, spec.node_selector)
         for device, error in candidates:
             rows = common
             if rows is None:
-                rows = self._rows(nodes, device.node_name, device.all_nodes, device.node_selector)
+                rows = _rows(nodes, device.node_name, device.all_nodes, device.node_selector)
             if error is not None:
                 found.error = error
                 found.failed[rows] = True
@@ -145,33 +141,6 @@ class DeviceTotals:
                 found.own[key] = int(rows[0])
             else:
                 found.others.append((key, rows))
-
-    def _rows(
-        self,
-        nodes: Nodes,
-        node_name: str | None,
-        all_nodes: bool | None,
-        selector: NodeSelector | None,
-    ) -> Rows:
-        """Return the rows of the nodes that reach a slice or a device."""
-        if node_name:
-            rows = nodes.rows_of((node_name,))
-            return rows[rows >= 0]
-        if all_nodes:
-            return np.arange(len(nodes))
-        if selector is None:
-            return np.zeros(0, dtype=np.intp)
-        matched = self._matched.get(selector)
-        if matched is None:
-            matched = self._matched[selector] = np.array(
-                [
-                    row
-                    for row, info in enumerate(nodes.infos())
-                    if node_matches(info.node, None, None, selector)
-                ],
-                dtype=np.intp,
-            )
-        return matched
 
     def _select(self, device_class: DeviceClass, one: ResourceSlice) -> list[_Candidate]:
         """Return the devices of a slice that a class selects, or may select."""
@@ -195,3 +164,22 @@ class DeviceTotals:
                 if not self._selectors.evaluate(program, variables):
                     return False
         return True
+
+
+def device_totals(handle: Handle) -> DeviceTotals:
+    """Return the counter that all plugins of all profiles share."""
+    return handle.shared("DynamicResources/totals", lambda: DeviceTotals(handle))
+
+
+def _rows(
+    nodes: Nodes, node_name: str | None, all_nodes: bool | None, selector: NodeSelector | None
+) -> Rows:
+    """Return the rows of the nodes that reach a slice or a device."""
+    if node_name:
+        rows = nodes.rows_of((node_name,))
+        return rows[rows >= 0]
+    if all_nodes:
+        return np.arange(len(nodes))
+    if selector is None:
+        return np.zeros(0, dtype=np.intp)
+    return np.flatnonzero(nodes_matching_terms(nodes, parse_selector(selector)))

@@ -64,22 +64,22 @@ class BalancedAllocation(Plugin):
         state.write(_STATE, shares)
         return None
 
-    def _shares(self, pod: Pod, nodes: Nodes | None = None) -> tuple[Share, ...] | None:
+    def _shares(self, pod: Pod, nodes: Nodes) -> tuple[Share, ...] | None:
         requests = self._requests.for_balance(pod)
         if not any(requests.get(resource.name, 0) for resource in self.args.resources):
             return None
-        return self._scored.shares(requests, nodes or self.handle.snapshot)
+        return self._scored.shares(requests, nodes)
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int | Status:
         """Score one node."""
-        shares = state.get(_STATE) or self._shares(pod)
+        shares = state.get(_STATE) or self._shares(pod, self.handle.snapshot)
         if shares is None:
             return 0
         return _score_one(node, shares)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Ints | Status:
         """Score all nodes."""
-        shares = state.get(_STATE) or self._shares(pod)
+        shares = state.get(_STATE) or self._shares(pod, self.handle.snapshot)
         if shares is None:
             return np.zeros(len(nodes), dtype=np.int64)
         if any_devices(shares):

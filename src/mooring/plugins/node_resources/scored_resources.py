@@ -12,7 +12,7 @@ from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
 from mooring.plugins.args import ResourceSpec
 from mooring.plugins.dynamic_resources.device_classes import BackedResources, backed_resources
-from mooring.plugins.dynamic_resources.device_totals import DeviceTotals
+from mooring.plugins.dynamic_resources.device_totals import DeviceTotals, device_totals
 from mooring.plugins.dynamic_resources.extended import may_be_backed
 from mooring.plugins.node_resources.allocation import Share, backed_amounts, shares_of
 
@@ -32,7 +32,7 @@ class ScoredResources:
             may_be_backed(spec.name) for spec in self._specs
         ):
             self._backed = backed
-            self._totals = DeviceTotals(handle)
+            self._totals = device_totals(handle)
 
     def shares(self, requests: Mapping[str, int], nodes: Nodes) -> tuple[Share, ...]:
         """Return the resources that count in the score of a pod."""
