@@ -73,6 +73,8 @@ VERSION: dict[str, Any] = {
     "compiler": "",
     "platform": "",
 }
+#: The path of the pods that would run as processes with more flags.
+SIMULATED = "/mooring/v1/simulated"
 _CHECKS = ("etcd", "log", "ping")
 _HEALTH = ("healthz", "livez", "readyz")
 _NOT_READY = "[+]ping ok\n[-]cluster failed: reason withheld\nreadyz check failed\n"
@@ -87,6 +89,8 @@ class Api:
         self.authorizer = Authorizer(cluster)
         self.authenticator = Authenticator(cluster, signer, self.authorizer)
         self.log_source: pod_logs.LogSource | None = None
+        #: Returns how many pods are only simulated for lack of which flags.
+        self.simulated: Callable[[], dict[str, int]] = dict
         #: Answers about the decisions of the cluster's scheduler.
         self.explain = ExplainPaths(None, absent=NO_SCHEDULER)
         #: Whether everything in the server has started, as /readyz reports it.
@@ -227,6 +231,8 @@ class Api:
             return _health(request, parts, self.ready or parts[0] != "readyz")
         if parts == ["version"]:
             return answer(VERSION)
+        if info.path == SIMULATED:
+            return answer({"pods": self.simulated()})
         found = None
         if parts[0] == "openapi":
             found = self._documents.serve(request, parts)

@@ -41,7 +41,9 @@ _decode = msgspec.json.Decoder().decode
 class Stored:
     """One version of one object. `key` is `namespace/name`, or only the name.
 
-    `labels` and `api_version` are the object's. Two caches are filled on demand by their users:
+    `labels` and `api_version` are the object's. `is_loaded` is true of an object that was copied
+    from a file or another cluster, and of what is made for such an object: it is no part of the
+    object, so that no request can change it. Two caches are filled on demand by their users:
     `views` has its JSON in other API versions, `fields` the values that field selectors read.
     """
 
@@ -51,14 +53,24 @@ class Stored:
         "_object",
         "api_version",
         "fields",
+        "is_loaded",
         "key",
         "labels",
         "version",
         "views",
     )
 
-    def __init__(self, key: str, object: Object, version: int, data: bytes | None = None) -> None:
+    def __init__(
+        self,
+        key: str,
+        object: Object,
+        version: int,
+        data: bytes | None = None,
+        *,
+        is_loaded: bool = False,
+    ) -> None:
         self.key = key
+        self.is_loaded = is_loaded
         self.version = version
         self.labels: dict[str, str] = object["metadata"].get("labels") or _NO_LABELS
         # Interned, as hundreds of thousands of objects share a few API versions.
@@ -127,15 +139,15 @@ class StoreEvent(msgspec.Struct, frozen=True):
 class Journal(Protocol):
     """A persistent copy of the store."""
 
-    def load(self) -> Iterator[tuple[str, str, int, bytes]]:
-        """Yield resource, key, version and JSON of every object."""
+    def load(self) -> Iterator[tuple[str, str, int, bytes, bool]]:
+        """Yield resource, key, version and JSON of every object, and whether it is loaded."""
         ...
 
     def version(self) -> int:
         """Return the resource version of the last deletion."""
         ...
 
-    def put(self, resource: str, key: str, version: int, data: bytes) -> None:
+    def put(self, resource: str, key: str, version: int, data: bytes, is_loaded: bool) -> None:
         """Write an object."""
         ...
 
@@ -187,9 +199,9 @@ class ResourceStore:
         self._journal = journal
         self.version = 1
         if journal is not None:
-            for resource, key, version, data in journal.load():
+            for resource, key, version, data, is_loaded in journal.load():
                 shelf = self._shelf(resource)
-                stored = Stored(key, _decode(data), version, data)
+                stored = Stored(key, _decode(data), version, data, is_loaded=is_loaded)
                 stored.keep_by(self._note)
                 shelf.objects[key] = stored
                 shelf.keys.append(key)
@@ -260,16 +272,21 @@ class ResourceStore:
         """Return the names of the resources that have or had objects."""
         return tuple(self._shelves)
 
-    def put(self, resource: str, key: str, object: Object) -> Stored:
-        """Store a new or changed object; sets its resourceVersion."""
+    def put(self, resource: str, key: str, object: Object, *, is_loaded: bool = False) -> Stored:
+        """Store a new or changed object; sets its resourceVersion.
+
+        Only a new object can be marked as loaded; a change keeps the mark.
+        """
         shelf = self._shelf(resource)
         old = shelf.objects.get(key)
+        if old is not None:
+            is_loaded = old.is_loaded
         self.version += 1
         object["metadata"]["resourceVersion"] = str(self.version)
-        stored = Stored(key, object, self.version)
+        stored = Stored(key, object, self.version, is_loaded=is_loaded)
         stored.keep_by(self._note)
         if self._journal is not None:
-            self._journal.put(resource, key, self.version, stored.data)
+            self._journal.put(resource, key, self.version, stored.data, is_loaded)
         shelf.objects[key] = stored
         if old is None:
             bisect.insort(shelf.keys, key)

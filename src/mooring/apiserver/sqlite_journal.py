@@ -17,11 +17,17 @@ from mooring.errors import ConfigError
 _TABLES = """
 CREATE TABLE IF NOT EXISTS objects (
   resource TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, data BLOB NOT NULL,
+  loaded INTEGER NOT NULL DEFAULT 1,
   PRIMARY KEY (resource, key)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS counter (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER);
 INSERT OR IGNORE INTO counter VALUES (1, 0);
 """
+_READ = "SELECT resource, key, version, data, loaded FROM objects"
+_WRITE = "INSERT OR REPLACE INTO objects (resource, key, version, data, loaded) VALUES (?,?,?,?,?)"
+_HAS_LOADED = "SELECT 1 FROM pragma_table_info('objects') WHERE name = 'loaded'"
+# Files of Mooring 0.2 and earlier do not record which objects were loaded: any may have been.
+_ADD_LOADED = "ALTER TABLE objects ADD COLUMN loaded INTEGER NOT NULL DEFAULT 1"
 
 
 class SqliteJournal:
@@ -38,26 +44,27 @@ class SqliteJournal:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.executescript(_TABLES)
+            if not self._db.execute(_HAS_LOADED).fetchone():
+                self._db.execute(_ADD_LOADED)
         except sqlite3.DatabaseError as error:
             self._db.close()
             locked = "locked" in str(error)
             why = "another local cluster keeps its objects here" if locked else str(error)
             raise ConfigError(why, file=str(path)) from None
 
-    def load(self) -> Iterator[tuple[str, str, int, bytes]]:
-        """Yield resource, key, version and JSON of every object."""
-        yield from self._db.execute("SELECT resource, key, version, data FROM objects")
+    def load(self) -> Iterator[tuple[str, str, int, bytes, bool]]:
+        """Yield resource, key, version and JSON of every object, and whether it is loaded."""
+        for resource, key, version, data, loaded in self._db.execute(_READ):
+            yield resource, key, version, data, bool(loaded)
 
     def version(self) -> int:
         """Return the resource version of the last deletion."""
         row = self._db.execute("SELECT version FROM counter").fetchone()
         return int(row[0])
 
-    def put(self, resource: str, key: str, version: int, data: bytes) -> None:
+    def put(self, resource: str, key: str, version: int, data: bytes, is_loaded: bool) -> None:
         """Write an object."""
-        self._db.execute(
-            "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?)", (resource, key, version, data)
-        )
+        self._db.execute(_WRITE, (resource, key, version, data, is_loaded))
 
     def delete(self, resource: str, key: str, version: int) -> None:
         """Delete an object, and record the resource version of its deletion."""

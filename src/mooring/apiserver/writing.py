@@ -14,6 +14,7 @@ from mooring.apiserver import (
     admission,
     bodies,
     deleting,
+    loaded,
     quota,
     refusals,
     strategies,
@@ -112,7 +113,8 @@ def insert(write: Write, obj: Object) -> Stored:
     if write.options.dry_run:
         return Stored(key, obj, 0)
     quota.charge(cluster, charges)
-    stored = cluster.store.put(served.store, key, obj)
+    is_loaded = write.request.is_loading or loaded.derives(cluster, metadata)
+    stored = cluster.store.put(served.store, key, obj, is_loaded=is_loaded)
     strategies.after_write(cluster, served, stored.object, None)
     return stored
 

@@ -83,8 +83,17 @@ def _add_contents(parser: argparse._ArgumentGroup) -> None:
         "--image",
         action="append",
         default=[],
-        metavar="NAME=FILE.py:Class",
-        help="run containers of this image as schedulers with this plugin; may be repeated",
+        metavar="NAME[=FILE.py:Class]",
+        help="run containers of this image as processes of this user, which can read your files. "
+        "With a plugin: as schedulers with that plugin alone. Without one: as any `mooring` "
+        "command, with any plugin that a container's arguments name, so whoever may create pods "
+        "may run code as you. May be repeated. Other images are simulated",
+    )
+    parser.add_argument(
+        "--run-loaded-images",
+        action="store_true",
+        help="run such containers also for pods and workloads of -f and --from-kubeconfig, which "
+        "are otherwise simulated",
     )
     parser.add_argument(
         "--runtime-config",
@@ -277,6 +286,7 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
         replayer=_replayer(args.journal),
         explain_memory=_explain_memory(args.explain_memory),
         images=ImageContents(map(parse_image, args.image)),
+        run_loaded_images=args.run_loaded_images,
         source=load_kubeconfig(source) if source is not None else None,
     )
 

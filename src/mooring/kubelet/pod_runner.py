@@ -8,7 +8,7 @@ from ipaddress import IPv4Address
 
 from mooring.api import Node, Pod, parse_time
 from mooring.client.client import STRATEGIC
-from mooring.controllers.component_events import NORMAL
+from mooring.controllers.component_events import NORMAL, WARNING
 from mooring.controllers.controlled_kinds import PODS
 from mooring.controllers.controller import Controller, ControllerContext
 from mooring.controllers.owners import controller_of
@@ -16,6 +16,7 @@ from mooring.controllers.work_queue import Key
 from mooring.informers.store import EventHandler
 from mooring.kubelet import commands, node_status, pod_status
 from mooring.kubelet.real_pods import ContainerSettings, RealPods
+from mooring.kubelet.simulated_pods import REASON
 
 _FIRST_ADDRESS = IPv4Address("10.244.0.2")
 #: With more pods than this, container Events are not recorded: nobody would read them.
@@ -60,6 +61,8 @@ class PodRunner(Controller):
         pod: Pod | None = self._pods.get(key[1], key[0])
         if self.real is not None:
             await self.real.forget(key, pod.metadata.uid if pod is not None else "")
+        if self.real is not None and (pod is None or pod.is_finished):
+            self.real.simulated.forget(key)
         if pod is None or not pod.spec.node_name:
             return None
         node: Node | None = self._nodes.get(pod.spec.node_name)
@@ -73,6 +76,8 @@ class PodRunner(Controller):
             return None
         if self.real is not None and self.real.runs(pod):
             return await self._run_really(self.real, pod, node)
+        if self.real is not None and (why := self.real.simulated.note(pod)):
+            self.events.record(pod, WARNING, REASON, why, host=pod.spec.node_name)
         if pod.status.phase != "Running":
             await self._run(pod, node)
             return None

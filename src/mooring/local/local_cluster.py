@@ -61,6 +61,8 @@ class LocalClusterSettings(msgspec.Struct, frozen=True):
     explain_memory: int = DEFAULT_MEMORY
     #: Which container images really run.
     images: ImageContents = msgspec.field(default_factory=ImageContents)
+    #: Whether pods that a file or another cluster brought, and pods made for them, may really run.
+    run_loaded_images: bool = False
 
 
 class LocalCluster:
@@ -105,13 +107,16 @@ class LocalCluster:
             await self._copy(settings.source)
         admin = Client(LocalTransport(server.api, _ADMIN), clock=clock)
         sets = {*settings.custom_sets, *_sets_of(settings.plan)}
-        await seed(server.cluster, admin, (*_definitions(sets), *settings.objects))
+        loader = Client(LocalTransport(server.api, _ADMIN, loads=True), clock=clock)
+        await seed(server.cluster, admin, _definitions(sets))
+        await seed(server.cluster, loader, settings.objects)
         groups = _served_groups(server)
         workers = Workers(
             server,
             clock,
             nodes=settings.nodes,
             images=settings.images,
+            run_loaded=settings.run_loaded_images,
             controllers=_controllers(groups, sets),
             collected=groups,
             progress=self._progress,
