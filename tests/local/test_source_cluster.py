@@ -12,12 +12,12 @@ import pytest
 from mooring.apiserver.api_server import ApiServer, ServerSettings
 from mooring.apiserver.http import RequestUser
 from mooring.apiserver.in_process_transport import LocalTransport
+from mooring.client import pages
 from mooring.client import transport as wire
 from mooring.client.client import Client
 from mooring.client.kubeconfig import load_kubeconfig
 from mooring.client.transports import make_transport
 from mooring.errors import ApiError
-from mooring.client import pages
 from mooring.local.source_cluster import SourceCluster
 from tests.apiserver.api_server import ADMIN, pod
 from tests.apiserver.api_server import ApiServer as StoredServer
