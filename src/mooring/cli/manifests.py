@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import copy
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -53,6 +54,10 @@ _ONLY_EXTENDER = (
 )
 _NO_CONTROLLERS = "--controllers: they run beside a scheduler; leave out --extender"
 _NO_KUBECONFIG = "clientConnection.kubeconfig is left out: the pod has its service account"
+_LOCALLY = (
+    "# On a local cluster, these containers run if it is started with\n"
+    "# mooring up --image {}\n"
+)
 _SERVER_SIDE = (
     "the plugins' files are too large for the annotation that kubectl apply keeps; use "
     "kubectl apply --server-side -f -"
@@ -135,7 +140,8 @@ def _run(args: argparse.Namespace) -> int:
     if any(len(msgspec.json.encode(one)) > _ANNOTATIONS_LIMIT for one in found):
         warnings.append(_SERVER_SIDE)
     warn(warnings)
-    sys.stdout.write("---\n".join(to_yaml(one, sort_keys=False) for one in found) + comment)
+    documents = "---\n".join(to_yaml(one, sort_keys=False) for one in found)
+    sys.stdout.write(_LOCALLY.format(shlex.quote(args.image)) + documents + comment)
     return 0
 
 

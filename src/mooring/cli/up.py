@@ -224,11 +224,15 @@ def _check_scheduling(args: argparse.Namespace) -> None:
 
 
 def _run_cluster(args: argparse.Namespace) -> int:
+    from mooring.kubelet.image_contents import parse_image
     from mooring.observe.file_rights import warn_of_changeable
     from mooring.observe.logs import configure
+    from mooring.registry import plugin_files
 
     verbosity = configure(v=args.v)
     warn_of_changeable(map(str, (*_plugin_files(args), *filter(None, (args.config,)))))
+    images = [parse_image(one) for one in args.image]
+    warn_of_changeable(plugin_files(plugin for _, plugin in images))
     settings = _settings(args)
     # Again, because loading the plugins has created loggers.
     verbosity.apply()

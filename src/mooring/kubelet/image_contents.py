@@ -36,6 +36,8 @@ class ImageContents:
 
     def __init__(self, mapped: Iterable[tuple[str, str]] = ()) -> None:
         self._images: dict[tuple[str, str], Image] = {}
+        #: The images as the user has named them.
+        self.named: dict[str, Image] = {}
         for given, plugin in mapped:
             name, tag = split_reference(given)
             key = (name if "/" in given else _last(name), tag)
@@ -46,7 +48,8 @@ class ImageContents:
                     "runs that plugin alone or any plugin that it names"
                 )
             before = known.plugins if known is not None else ()
-            self._images[key] = Image((*before, plugin) if plugin else ())
+            image = Image((*before, plugin) if plugin else ())
+            self._images[key] = self.named[given] = image
 
     def find(self, reference: str) -> Image | None:
         """Return the contents of an image; None for one that is simulated."""

@@ -68,7 +68,8 @@ class PodRunner(Controller):
         node: Node | None = self._nodes.get(pod.spec.node_name)
         if node is None or not node_status.is_fake(node):
             return None
-        if node_status.ready_condition(node) != "True":
+        if node_status.ready_condition(node) != "True" or not node_status.internal_ip(node):
+            # A pod's status needs the host's address; the node's next change comes back here.
             return None
         if pod.is_terminating:
             return await self._end(pod)
