@@ -31,7 +31,6 @@ from mooring.framework.plugin_modules import (
 )
 from mooring.framework.points import METHODS, Method, Point, points_of, takes_all
 from mooring.framework.releases import Release
-from mooring.observe.confinement import is_confined
 from mooring.observe.files import locate
 
 if TYPE_CHECKING:
@@ -128,6 +127,7 @@ def default_registry(plugins: Iterable[type[Plugin]] = ()) -> Registry:
     from importlib.metadata import entry_points
 
     from mooring.contrib import PLUGINS
+    from mooring.observe.confinement import is_confined
     from mooring.plugins import BUILT_INS
 
     registry = Registry(BUILT_INS, PLUGINS)

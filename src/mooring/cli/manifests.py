@@ -55,8 +55,7 @@ _ONLY_EXTENDER = (
 _NO_CONTROLLERS = "--controllers: they run beside a scheduler; leave out --extender"
 _NO_KUBECONFIG = "clientConnection.kubeconfig is left out: the pod has its service account"
 _LOCALLY = (
-    "# On a local cluster, these containers run if it is started with\n"
-    "# mooring up --image {}\n"
+    "# On a local cluster, these containers run if it is started with\n# mooring up --image {}\n"
 )
 _SERVER_SIDE = (
     "the plugins' files are too large for the annotation that kubectl apply keeps; use "

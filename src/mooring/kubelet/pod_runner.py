@@ -75,10 +75,10 @@ class PodRunner(Controller):
             return await self._end(pod)
         if pod.is_finished:
             return None
-        if self.real is not None and self.real.runs(pod):
-            return await self._run_really(self.real, pod, node)
         if self.real is not None and (why := self.real.simulated.note(pod)):
             self.events.record(pod, WARNING, REASON, why, host=pod.spec.node_name)
+        if self.real is not None and self.real.runs(pod):
+            return await self._run_really(self.real, pod, node)
         if pod.status.phase != "Running":
             await self._run(pod, node)
             return None
