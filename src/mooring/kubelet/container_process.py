@@ -54,16 +54,14 @@ class ContainerProcess:
         temporary = root / _TEMPORARY
         for one in (folder, temporary):
             one.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Not the owner's: a home folder has credentials, and temporary files belong to the pod.
-        fixed = {"HOME": str(root), "TMPDIR": str(temporary)}
-        fixed |= {ROOT: str(root), WORKING: working}
+        fixed = {ROOT: str(root), WORKING: working, "TMPDIR": str(temporary)}
         if image.is_confined:
-            variables = {**without_obeyed(environment), **fixed, CONFINED: "1"}
-        else:
-            variables = {"HOME": str(root), **environment, **fixed}
+            environment = without_obeyed(environment)
+            fixed[CONFINED] = "1"
         start = ContainerStart(
             words=tuple(words),
-            environment=variables,
+            # The owner's home folder has credentials.
+            environment={"HOME": str(root), **environment, **fixed},
             folder=str(folder),
             plugins=image.plugins if image.is_confined else None,
         )
