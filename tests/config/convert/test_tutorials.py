@@ -23,7 +23,7 @@ FILES = {
     "custom-plugins.yaml": {"MyCustomPluginA": "score", "MyCustomPluginB": "score"},
     "two-profiles.yaml": {},
     "extender.yaml": {},
-    "coscheduling.yaml": {"Coscheduling": "queueSort preFilter postFilter permit reserve postBind"},
+    "coscheduling.yaml": {"Coscheduling": "queueSort preFilter postFilter permit reserve"},
     "name-score.yaml": {"NameScore": "score"},
     "sample-plugin.yaml": {"sample-plugin": "preFilter filter preBind"},
 }
@@ -132,10 +132,11 @@ def test_the_scheduler_without_scoring_scores_by_nothing() -> None:
 
 def test_coscheduling_sorts_the_queue_and_follows_the_defaults() -> None:
     assert names("coscheduling.yaml", "queueSort") == ("Coscheduling",)
-    for point in ("preFilter", "postFilter", "reserve", "permit", "postBind"):
+    for point in ("preFilter", "postFilter", "reserve", "permit"):
         assert names("coscheduling.yaml", point)[-1] == "Coscheduling"
+    assert names("coscheduling.yaml", "postBind") == ()
     args = load("coscheduling.yaml").profiles[0].args["Coscheduling"]
-    assert args == {"permitWaitingTimeSeconds": 10, "deniedPGExpirationTimeSeconds": 3}
+    assert args == {"permitWaitingTimeSeconds": 10, "podGroupBackoffSeconds": 3}
 
 
 def test_the_first_form_of_the_framework_becomes_one_profile() -> None:
