@@ -23,7 +23,7 @@ DECLARATIONS = {
     "config/convert/policy_names.py": "tables; test_policy.py converts each name",
     "config/convert/removed.py": "tables; the tests of each version refuse what is in them",
     "config/convert/schema_table.py": "a generated table; tests/tools compares it with the source",
-    "config/convert/family_table.py": "a generated table; test_family.py compares it with the plugins",
+    "config/convert/family_table.py": "a generated table; test_family.py compares it with plugins",
     "explain/journal/entries.py": "Structs; explain/journal/test_journal.py writes and reads them",
     "typing.py": "aliases of array types",
 }

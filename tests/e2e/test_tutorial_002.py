@@ -9,13 +9,54 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.kubectl import table
+import pytest
+
+from tests.support.kubectl import Kubectl, table
 from tests.support.local_up import Up, wait_logged
 from tests.support.processes import LOOPBACK, Process, free_port
+from tests.support.tutorials import FOLDER, Tutorial, document, without_placeholders
 from tests.support.waiting import eventually
 
 #: The webhook's port in the tutorial's files.
 TUTORIAL_PORT = "10262"
+
+
+#: Command lines of the tutorial.
+WITH_POLICY = """\
+kube-scheduler
+    --port=10261
+    --leader-elect=true
+    --lock-object-namespace=pingcap
+    --lock-object-name=my-scheduler
+    --scheduler-name=my-scheduler
+    --policy-configmap=my-scheduler-policy
+    --policy-configmap-namespace=pingcap"""
+RUN_SIMPLEST = "kube-scheduler --config $filename"
+RUN_GANGS = "kube-scheduler --config=$file"
+
+GROUP = """\
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: PodGroup
+metadata: {name: train}
+spec: {minMember: 3}
+"""
+TOO_FEW = "cannot find enough sibling pods, current pods number: 2, minMember of group: 3"
+REJECTED = (
+    "PodGroup default/train gets rejected due to Pod train-2 is unschedulable even after PostFilter"
+)
+
+
+def member(name: str, more: str = "") -> str:
+    """Return the manifest of a pod of the group, with more fields of its spec."""
+    return f"""\
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: {name}, labels: {{scheduling.x-k8s.io/pod-group: train}}}}
+spec:
+  containers: [{{name: worker, image: train}}]
+  {more}
+"""
 
 
 def nodes_of(cluster: Up, app: str, count: int) -> Counter[str]:
@@ -28,8 +69,10 @@ def nodes_of(cluster: Up, app: str, count: int) -> Counter[str]:
     return Counter(names or [])
 
 
-def test_two_profiles_run_in_one_process(up: Callable[..., Up]) -> None:
-    cluster = up("-f", "cluster.yaml", "--config=scheduler-config.yaml", example="profiles")
+def test_two_profiles_run_in_one_process(up: Callable[..., Up], tmp_path: Path) -> None:
+    Tutorial("002").write(tmp_path, "two-profiles.yaml")
+    config = f"--config={tmp_path}/two-profiles.yaml"
+    cluster = up("-f", "cluster.yaml", config, example="profiles")
     kubectl = cluster.kubectl
     kubectl("apply -f jobs.yaml")
 
@@ -55,36 +98,13 @@ class MyCustomPluginB(Plugin):
     def score(self, state, pod, node):
         return 100 if node.name == "roomy" else 0
 """
-CUSTOM_CONFIG = """
-apiVersion: kubescheduler.config.k8s.io/v1beta2
-kind: KubeSchedulerConfiguration
-profiles:
-  - plugins:
-      score:
-        disabled:
-        - name: NodeResourcesLeastAllocated
-        enabled:
-        - name: MyCustomPluginA
-          weight: 2
-        - name: MyCustomPluginB
-          weight: 1
-    pluginConfig:
-    - name: NodeResourcesAllocatable
-      args:
-        mode: Least
-        resources:
-        - name: cpu
-          weight: 1000000
-        - name: memory
-          weight: 1
-"""
 
 
 def test_weights_and_plugins_of_a_profile(up: Callable[..., Up], tmp_path: Path) -> None:
     (tmp_path / "plugins.py").write_text(CUSTOM_PLUGINS)
-    (tmp_path / "config.yaml").write_text(CUSTOM_CONFIG)
+    Tutorial("002").write(tmp_path, "custom-plugins.yaml")
     plugins = [f"--plugin={tmp_path}/plugins.py:MyCustomPlugin{letter}" for letter in "AB"]
-    config = f"--config={tmp_path}/config.yaml"
+    config = f"--config={tmp_path}/custom-plugins.yaml"
     cluster = up("-f", "cluster.yaml", config, *plugins, example="profiles")
     cluster.kubectl("run web --image=nginx")
     # A's score counts twice. A profile without a name is that of the default scheduler.
@@ -158,16 +178,16 @@ def test_a_webhook_filters_prioritizes_preempts_and_binds(
 
 
 def test_a_policy_in_a_file_with_the_old_flags(up: Callable[..., Up], kubectl: Path) -> None:
-    cluster = up("-f", "cluster.yaml", example="extender")
+    cluster, tutorial = up("-f", "cluster.yaml", example="extender"), Tutorial("002")
+    tutorial.write(cluster.workplace, "policy.cfg")
     webhook = start_webhook(cluster, kubectl)
     cluster.kubectl("create namespace pingcap")
-    lock = [
-        "--leader-elect=true",
-        "--lock-object-namespace=pingcap",
-        "--lock-object-name=my-scheduler",
-        "--scheduler-name=my-scheduler",
-    ]
-    scheduler = cluster.run("--policy-config-file=policy.cfg", *lock)
+    port = f"--port={free_port()}"
+    flags = tutorial.command(WITH_POLICY, {"--port=10261": port}).split()[1:]
+    file = tutorial.command("--policy-config-file $filename", {"$filename": "policy.cfg"})
+    name = tutorial.command("--scheduler-name")
+    lock = [flag for flag in flags if flag.startswith(("--leader", "--lock", name))]
+    scheduler = cluster.run(*file.split(), *lock)
     wait_logged(scheduler, '"Successfully acquired lease" lock="pingcap/my-scheduler"')
     log = scheduler.log()
     assert "Flag --policy-config-file has been deprecated" in log
@@ -186,16 +206,110 @@ def test_a_policy_in_a_file_with_the_old_flags(up: Callable[..., Up], kubectl: P
     # The same Policy from a ConfigMap, under its traditional key.
     cluster.kubectl("delete pod nginx --now")
     cluster.kubectl("create configmap my-scheduler-policy -n pingcap --from-file=policy.cfg")
-    again = cluster.run(
-        f"--port={free_port()}",
-        *lock,
-        "--policy-configmap=my-scheduler-policy",
-        "--policy-configmap-namespace=pingcap",
-        name="again",
-    )
+    again = cluster.run(*flags, name="again")
     wait_logged(again, '"Successfully acquired lease" lock="pingcap/my-scheduler"')
     cluster.kubectl("apply -f pod.yaml")
     cluster.kubectl("wait --for=condition=PodScheduled pod/nginx")
     assert len(webhook.log().splitlines()) == 2
     holder = "jsonpath='{.spec.holderIdentity}'"
     assert cluster.kubectl(f"get lease my-scheduler -n pingcap -o {holder}")
+
+    # Under another name, with each value as an argument of its own.
+    put = {"$configmap": "my-scheduler-policy", "$ns": "pingcap"}
+    config_map = tutorial.command(
+        "--policy-configmap $configmap --policy-configmap-namespace $ns", put
+    )
+    named = tutorial.command("kube-scheduler --scheduler-name <name>", {"<name>": "third"})
+    flags = [*named.split()[1:], *config_map.split(), "--leader-elect=false"]
+    cluster.run(*flags, name="third")
+    cluster.kubectl(
+        """run other --image=nginx --overrides='{"spec": {"schedulerName": "third"}}'"""
+    )
+    described = cluster.kubectl.until("describe pod other", "Scheduled")
+    assert "third  Successfully assigned default/other to " in described
+    assert tutorial.left() == [RUN_SIMPLEST, RUN_GANGS]
+
+
+def test_the_tutorials_extender_filters_and_prioritizes(
+    up: Callable[..., Up], kubectl: Path
+) -> None:
+    cluster = up("-f", "cluster.yaml", example="extender")
+    config = without_placeholders(document("002", "extender.yaml"))
+    (cluster.workplace / "scheduler-config.yaml").write_text(config)
+    webhook = start_webhook(cluster, kubectl)
+    cluster.kubectl("create namespace namespace")
+    scheduler = cluster.run("--config=scheduler-config.yaml")
+    wait_logged(scheduler, '"Successfully acquired lease" lock="namespace/my-scheduler"')
+    cluster.kubectl("apply -f pod.yaml")
+    cluster.kubectl("wait --for=condition=PodScheduled pod/nginx")
+    assert webhook.log().splitlines() == [
+        "filter_nodes nginx: passed ['cheap', 'dear'], refused ['closed']",
+        "prioritize nginx: cheap 9, dear 1",
+    ]
+
+
+def run_config(cluster: Up, command: str, name: str, placeholder: str) -> Process:
+    """Run a command line of the tutorial with a file of its own, and the cluster's kubeconfig."""
+    text = document("002", name)
+    assert placeholder in text
+    (cluster.workplace / name).write_text(text.replace(placeholder, str(cluster.kubeconfig)))
+    variable = "$filename" if "$filename" in command else "$file"
+    return cluster.run(*Tutorial("002").command(command, {variable: name}).split()[1:])
+
+
+def not_read(file: str, kubeconfig: str) -> str:
+    """Return the warning of `mooring up` about a file's kubeconfig."""
+    return (
+        f'warning: {file}: clientConnection.kubeconfig: "{kubeconfig}" is not read: the scheduler '
+        "of a local cluster uses that cluster"
+    )
+
+
+@pytest.mark.parametrize("in_up", [True, False], ids=["up", "run"])
+def test_the_simplest_file_schedules_by_default(up: Callable[..., Up], in_up: bool) -> None:
+    path = "/etc/srv/kubernetes/kube-scheduler/kubeconfig"
+    if in_up:
+        file = FOLDER / "002" / "simplest.yaml"
+        cluster = up("--nodes=1", f"--config={file}")
+        assert not_read(str(file), path) in cluster.process.log().splitlines()
+    else:
+        cluster = up("--nodes=1", "--no-scheduler")
+        run_config(cluster, RUN_SIMPLEST, "simplest.yaml", path)
+    cluster.kubectl("run web --image=nginx")
+    described = cluster.kubectl.until("describe pod web", "Scheduled")
+    assert "default-scheduler  Successfully assigned default/web to node-0" in described
+
+
+@pytest.mark.parametrize("in_up", [True, False], ids=["up", "run"])
+def test_a_group_of_three_waits_for_its_third_member(up: Callable[..., Up], in_up: bool) -> None:
+    path = "REPLACE_ME_WITH_KUBE_CONFIG_PATH"
+    if in_up:
+        file = FOLDER / "002" / "coscheduling.yaml"
+        cluster = up("--nodes=3", f"--config={file}")
+        log = cluster.process
+        assert not_read(str(file), path) in log.log().splitlines()
+    else:
+        cluster = up("--nodes=3", "--no-scheduler")
+        log = run_config(cluster, RUN_GANGS, "coscheduling.yaml", path)
+    wait_logged(log, "Coscheduling no longer extends postBind, and is left out there")
+    wait_logged(log, "podGroupBackoffSeconds takes its place")
+
+    kubectl = cluster.kubectl
+    kubectl("apply -f -", stdin=GROUP + member("train-0") + member("train-1"))
+    described = kubectl.until("describe pods", "FailedScheduling")
+    assert TOO_FEW in described
+    # The third is there, but fits on no node: none of them keeps its place.
+    kubectl("apply -f -", stdin=member("train-2", "nodeSelector: {disk: ssd}"))
+    described = kubectl.until("describe pod train-2", "gets rejected")
+    assert REJECTED in described
+    assert nodes_of_all(kubectl) == []
+    kubectl("label node node-1 disk=ssd")
+    kubectl("wait --for=condition=PodScheduled pod/train-0 pod/train-1 pod/train-2")
+    assert len(nodes_of_all(kubectl)) == 3
+    # The controller keeps the status of the group, which the plugin kept at PostBind.
+    kubectl.until("get podgroup train -o jsonpath={.status.phase}", "Running")
+
+
+def nodes_of_all(kubectl: Kubectl) -> list[str]:
+    """Return the names of the nodes that pods have."""
+    return kubectl("get pods -o jsonpath={.items[*].spec.nodeName}").split()

@@ -37,6 +37,10 @@ from mooring.serve.side_loop import SideLoop
 
 log = logging.getLogger(__name__)
 
+OWN_CONNECTION = (
+    '{file}: clientConnection.kubeconfig: "{kubeconfig}" is not read: the scheduler of a local '
+    "cluster uses that cluster"
+)
 WAITING = "The scheduler waits for a resource that a plugin asks for"
 #: After this many seconds a cluster counts as started although its scheduler still waits.
 PATIENCE = 5.0
@@ -72,10 +76,19 @@ def make_plan(
         config = default_config(registry=registry, feature_gates=features, enabled=names)
     else:
         config = load_config(file, registry=registry, feature_gates=features)
-        config = warn_unused(config, plugins, os.fspath(file))
+        config = _warn_connection(warn_unused(config, plugins, os.fspath(file)), os.fspath(file))
         if default_scheduler:
             config = _with_default_scheduler(config, registry, features)
     return Plan(with_extenders(config), registry, features)
+
+
+def _warn_connection(loaded: LoadResult, file: str) -> LoadResult:
+    """Return a configuration with a warning if it names the kubeconfig of another cluster."""
+    kubeconfig = loaded.config.client_connection.kubeconfig
+    if not kubeconfig:
+        return loaded
+    text = OWN_CONNECTION.format(file=file, kubeconfig=kubeconfig)
+    return replace(loaded, warnings=(*loaded.warnings, text))
 
 
 def _with_default_scheduler(
