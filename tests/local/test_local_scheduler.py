@@ -192,6 +192,29 @@ def test_a_file_with_a_default_scheduler_stays_as_it_is(tmp_path: Path) -> None:
     assert [one.scheduler_name for one in plan(config).config.profiles] == ["default-scheduler"]
 
 
+@pytest.mark.parametrize(
+    ("connection", "warnings"),
+    [
+        pytest.param("", 0, id="none"),
+        pytest.param("clientConnection: {qps: 5}\n", 0, id="rate"),
+        pytest.param("clientConnection: {kubeconfig: /etc/kubernetes/x}\n", 1, id="kubeconfig"),
+    ],
+)
+def test_a_kubeconfig_of_another_cluster_is_not_read(
+    tmp_path: Path, connection: str, warnings: int
+) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\n"
+        f"kind: KubeSchedulerConfiguration\n{connection}"
+    )
+    expected = (
+        f'{config}: clientConnection.kubeconfig: "/etc/kubernetes/x" is not read: the scheduler '
+        "of a local cluster uses that cluster"
+    )
+    assert plan(config).config.warnings == (expected,) * warnings
+
+
 async def test_a_scheduler_that_ends_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
