@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import re
-import socket
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-from tests.support.kubectl import Kubectl, table
+from tests.support.kubectl import table
 from tests.support.local_up import Up, wait_logged
-from tests.support.processes import LOOPBACK, Process, free_port
-from tests.support.tutorials import FOLDER, Tutorial, document, without_placeholders
+from tests.support.processes import free_port
+from tests.support.tutorials import (
+    RUN_GANGS,
+    RUN_SIMPLEST,
+    Tutorial,
+    document,
+    without_placeholders,
+)
 from tests.support.waiting import eventually
-
-#: The webhook's port in the tutorial's files.
-TUTORIAL_PORT = "10262"
-
+from tests.support.webhook import start_webhook, with_port
 
 #: Command lines of the tutorial.
 WITH_POLICY = """\
@@ -32,32 +30,6 @@ kube-scheduler
     --scheduler-name=my-scheduler
     --policy-configmap=my-scheduler-policy
     --policy-configmap-namespace=pingcap"""
-RUN_SIMPLEST = "kube-scheduler --config $filename"
-RUN_GANGS = "kube-scheduler --config=$file"
-
-GROUP = """\
-apiVersion: scheduling.x-k8s.io/v1alpha1
-kind: PodGroup
-metadata: {name: train}
-spec: {minMember: 3}
-"""
-TOO_FEW = "cannot find enough sibling pods, current pods number: 2, minMember of group: 3"
-REJECTED = (
-    "PodGroup default/train gets rejected due to Pod train-2 is unschedulable even after PostFilter"
-)
-
-
-def member(name: str, more: str = "") -> str:
-    """Return the manifest of a pod of the group, with more fields of its spec."""
-    return f"""\
----
-apiVersion: v1
-kind: Pod
-metadata: {{name: {name}, labels: {{scheduling.x-k8s.io/pod-group: train}}}}
-spec:
-  containers: [{{name: worker, image: train}}]
-  {more}
-"""
 
 
 def nodes_of(cluster: Up, app: str, count: int) -> Counter[str]:
@@ -113,31 +85,19 @@ def test_weights_and_plugins_of_a_profile(up: Callable[..., Up], tmp_path: Path)
     assert "default-scheduler  Successfully assigned default/web to small" in described
 
 
-def start_webhook(cluster: Up, kubectl: Path) -> Process:
-    """Start the webhook on a free port, and write that port into the tutorial's files."""
+def use_port(cluster: Up) -> int:
+    """Write a free port into the files of the workplace that name the webhook's; return it."""
     port = free_port()
     for file in (cluster.workplace / "scheduler-config.yaml", cluster.workplace / "policy.cfg"):
-        file.write_text(file.read_text().replace(TUTORIAL_PORT, str(port)))
-    path = os.pathsep.join([str(kubectl.parent), os.environ["PATH"]])
-    webhook = cluster.start(
-        [sys.executable, "webhook.py", f"--port={port}"],
-        "webhook",
-        {**cluster.kubectl.environment, "PATH": path},
-    )
-
-    def listens() -> bool:
-        with socket.socket() as client:
-            return client.connect_ex((LOOPBACK, port)) == 0
-
-    webhook.wait_until(listens, seconds=20)
-    return webhook
+        file.write_text(with_port(file.read_text(), port))
+    return port
 
 
 def test_a_webhook_filters_prioritizes_preempts_and_binds(
     up: Callable[..., Up], kubectl: Path
 ) -> None:
     cluster = up("-f", "cluster.yaml", example="extender")
-    webhook = start_webhook(cluster, kubectl)
+    webhook = start_webhook(cluster, kubectl, use_port(cluster))
     scheduler = cluster.run("--config=scheduler-config.yaml")
     wait_logged(scheduler, '"Successfully acquired lease" lock="kube-system/my-scheduler"')
 
@@ -181,7 +141,7 @@ def test_a_webhook_filters_prioritizes_preempts_and_binds(
 def test_a_policy_in_a_file_with_the_old_flags(up: Callable[..., Up], kubectl: Path) -> None:
     cluster, tutorial = up("-f", "cluster.yaml", example="extender"), Tutorial("002")
     tutorial.write(cluster.workplace, "policy.cfg")
-    webhook = start_webhook(cluster, kubectl)
+    webhook = start_webhook(cluster, kubectl, use_port(cluster))
     cluster.kubectl("create namespace pingcap")
     port = f"--port={free_port()}"
     flags = tutorial.command(WITH_POLICY, {"--port=10261": port}).split()[1:]
@@ -231,13 +191,13 @@ def test_a_policy_in_a_file_with_the_old_flags(up: Callable[..., Up], kubectl: P
     assert tutorial.left() == [RUN_SIMPLEST, RUN_GANGS]
 
 
-def test_the_tutorials_extender_filters_and_prioritizes(
+def test_the_file_of_the_extender_filters_and_prioritizes(
     up: Callable[..., Up], kubectl: Path
 ) -> None:
     cluster = up("-f", "cluster.yaml", example="extender")
     config = without_placeholders(document("002", "extender.yaml"))
     (cluster.workplace / "scheduler-config.yaml").write_text(config)
-    webhook = start_webhook(cluster, kubectl)
+    webhook = start_webhook(cluster, kubectl, use_port(cluster))
     cluster.kubectl("create namespace namespace")
     scheduler = cluster.run("--config=scheduler-config.yaml")
     wait_logged(scheduler, '"Successfully acquired lease" lock="namespace/my-scheduler"')
@@ -247,68 +207,3 @@ def test_the_tutorials_extender_filters_and_prioritizes(
         "filter_nodes nginx: passed ['cheap', 'dear'], refused ['closed']",
         "prioritize nginx: cheap 9, dear 1",
     ]
-
-
-def run_config(cluster: Up, command: str, name: str, placeholder: str) -> Process:
-    """Run a command line of the tutorial with a file of its own, and the cluster's kubeconfig."""
-    text = document("002", name)
-    assert placeholder in text
-    (cluster.workplace / name).write_text(text.replace(placeholder, str(cluster.kubeconfig)))
-    variable = "$filename" if "$filename" in command else "$file"
-    return cluster.run(*Tutorial("002").command(command, {variable: name}).split()[1:])
-
-
-def not_read(file: str, kubeconfig: str) -> str:
-    """Return the warning of `mooring up` about a file's kubeconfig."""
-    return (
-        f'warning: {file}: clientConnection.kubeconfig: "{kubeconfig}" is not read: the scheduler '
-        "of a local cluster uses that cluster"
-    )
-
-
-@pytest.mark.parametrize("in_up", [True, False], ids=["up", "run"])
-def test_the_simplest_file_schedules_by_default(up: Callable[..., Up], in_up: bool) -> None:
-    path = "/etc/srv/kubernetes/kube-scheduler/kubeconfig"
-    if in_up:
-        file = FOLDER / "002" / "simplest.yaml"
-        cluster = up("--nodes=1", f"--config={file}")
-        assert not_read(str(file), path) in cluster.process.log().splitlines()
-    else:
-        cluster = up("--nodes=1", "--no-scheduler")
-        run_config(cluster, RUN_SIMPLEST, "simplest.yaml", path)
-    cluster.kubectl("run web --image=nginx")
-    described = cluster.kubectl.until("describe pod web", "Scheduled", 60)
-    assert "default-scheduler  Successfully assigned default/web to node-0" in described
-
-
-@pytest.mark.parametrize("in_up", [True, False], ids=["up", "run"])
-def test_a_group_of_three_waits_for_its_third_member(up: Callable[..., Up], in_up: bool) -> None:
-    path = "REPLACE_ME_WITH_KUBE_CONFIG_PATH"
-    if in_up:
-        file = FOLDER / "002" / "coscheduling.yaml"
-        cluster = up("--nodes=3", f"--config={file}")
-        log = cluster.process
-        assert not_read(str(file), path) in log.log().splitlines()
-    else:
-        cluster = up("--nodes=3", "--no-scheduler", "--crds=scheduling")
-        log = run_config(cluster, RUN_GANGS, "coscheduling.yaml", path)
-    wait_logged(log, "Coscheduling no longer extends postBind, and is left out there")
-    wait_logged(log, "podGroupBackoffSeconds takes its place")
-
-    kubectl = cluster.kubectl
-    kubectl("apply -f -", stdin=GROUP + member("train-0") + member("train-1"))
-    kubectl.until("describe pod train-1", TOO_FEW, 60)
-    # The third is there, but fits on no node: none of them keeps its place.
-    kubectl("apply -f -", stdin=member("train-2", "nodeSelector: {disk: ssd}"))
-    kubectl.until("describe pod train-2", REJECTED)
-    assert nodes_of_all(kubectl) == []
-    kubectl("label node node-1 disk=ssd")
-    kubectl("wait --for=condition=PodScheduled pod/train-0 pod/train-1 pod/train-2")
-    assert len(nodes_of_all(kubectl)) == 3
-    # The controller keeps the status of the group, which the plugin kept at PostBind.
-    kubectl.until("get podgroup train -o jsonpath={.status.phase}", "Running")
-
-
-def nodes_of_all(kubectl: Kubectl) -> list[str]:
-    """Return the names of the nodes that pods have."""
-    return kubectl("get pods -o jsonpath={.items[*].spec.nodeName}").split()

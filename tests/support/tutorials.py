@@ -9,6 +9,9 @@ from types import MappingProxyType
 import yaml
 
 FOLDER = Path(__file__).resolve().parents[1] / "e2e" / "tutorials"
+#: Command lines of tutorial 002 that run its configuration files.
+RUN_SIMPLEST = "kube-scheduler --config $filename"
+RUN_GANGS = "kube-scheduler --config=$file"
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
