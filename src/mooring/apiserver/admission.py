@@ -9,7 +9,9 @@ from typing import Any
 from msgspec import convert
 
 from mooring.api import Node, NodeSelector, NodeTerms, decode_as
+from mooring.api.default_values import default_class_name
 from mooring.api.scheduling import GROUP_FINALIZER
+from mooring.api.volume_claims import BETA_STORAGE_CLASS
 from mooring.apiserver import limits, priorities, quota, refusals
 from mooring.apiserver.auth import escalation
 from mooring.apiserver.gated_fields import (
@@ -33,7 +35,6 @@ TOKEN_VOLUME = "kube-api-access-"
 TOKEN_SECONDS = 3607
 
 _MIRROR = "kubernetes.io/config.mirror"
-_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _EVICTING_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _GRACE = 300
 _CONTAINERS = ("initContainers", "containers")
@@ -347,13 +348,14 @@ def _check_overhead(cluster: ServerState, pod: Object) -> None:
 def _default_class(cluster: ServerState, claim: Object) -> None:
     # kube-apiserver: plugin/pkg/admission/storage/storageclass/setdefault/admission.go
     spec = claim.get("spec") or {}
-    if spec.get("storageClassName") is not None:
+    annotations = claim["metadata"].get("annotations") or {}
+    if spec.get("storageClassName") is not None or BETA_STORAGE_CLASS in annotations:
         return
-    marked = [
-        stored.object["metadata"]
-        for stored in cluster.store.items("storage.k8s.io/storageclasses")
-        if (stored.object["metadata"].get("annotations") or {}).get(_DEFAULT_CLASS) == "true"
-    ]
-    if marked:
-        newest = max(marked, key=lambda one: (one["creationTimestamp"], one["name"]))
-        spec["storageClassName"] = newest["name"]
+    classes = (
+        stored.object["metadata"] for stored in cluster.store.items("storage.k8s.io/storageclasses")
+    )
+    name = default_class_name(
+        (one["name"], one.get("annotations") or {}, one["creationTimestamp"]) for one in classes
+    )
+    if name is not None:
+        spec["storageClassName"] = name

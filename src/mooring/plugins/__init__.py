@@ -29,12 +29,12 @@ from mooring.plugins.volumes import (
     VolumeZone,
 )
 
-#: Every built-in plugin, in the order of the default profile.
+#: Every built-in plugin, in the order of a default profile with every gate enabled.
 BUILT_INS: tuple[type[Plugin], ...] = (
     SchedulingGates,
     PrioritySort,
-    NodeUnschedulable,
     NodeName,
+    NodeUnschedulable,
     TaintToleration,
     NodeAffinity,
     NodePorts,
