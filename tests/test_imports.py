@@ -22,6 +22,7 @@ ORDER = (
     {"cel"},
     {"framework"},
     {"mooring"},
+    {"preemption"},
     {"plugins", "contrib"},
     {"registry"},
     {"config"},
@@ -34,14 +35,19 @@ ORDER = (
     {"binding"},
     {"scheduler"},
     {"explain"},
+    {"journal"},
     {"serve"},
+    {"leader"},
     {"app"},
+    {"extender"},
+    {"virtual"},
     {"apiserver"},
     {"controllers"},
     {"kubelet"},
     {"local"},
-    {"offline"},
-    {"insight"},
+    {"shadow"},
+    {"replay"},
+    {"ui"},
     {"testing"},
     {"cli"},
     {"__main__"},
@@ -50,7 +56,7 @@ RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 
 # Built-in plugins and those of contrib use the modules of the contract, as any other plugin does;
 # contrib also uses the public face.
-CONTRACT = {"errors", "typing", "api", "observe", "cel", "framework"}
+CONTRACT = {"errors", "typing", "api", "observe", "cel", "framework", "preemption"}
 ALLOWED = {"plugins": CONTRACT, "contrib": CONTRACT | {"mooring"}}
 
 
@@ -196,6 +202,13 @@ def test_the_order_is_enforced(module: str, source: str, expected: list[str]) ->
     assert violations(source, module) == expected
 
 
+def test_contributing_shows_the_order() -> None:
+    text = (PACKAGE.parents[1] / "CONTRIBUTING.md").read_text()
+    shown = next(block for block in text.split("```") if "errors < typing" in block)
+    rooms = [set(rank.strip().split(", ")) for rank in shown.removeprefix("text\n").split("<")]
+    assert rooms == [rank for rank in ORDER if not rank & {"mooring", "__main__"}]
+
+
 def test_the_contract_loads_no_server() -> None:
     program = "import sys; from mooring import Plugin; print(*sys.modules, sep='\\n')"
     command = [sys.executable, "-c", program]
@@ -247,7 +260,7 @@ HEAVY = {
     "mooring.cel",
     "mooring.client",
     "mooring.config.load",
-    "mooring.offline.memory_scheduler",
+    "mooring.virtual.memory_scheduler",
     "mooring.plugins",
     "mooring.serve",
     "prometheus_client",

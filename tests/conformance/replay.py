@@ -41,10 +41,10 @@ from mooring.framework.points import CONFIGURABLE_POINTS, Point
 from mooring.framework.releases import parse_versions
 from mooring.framework.status import Status
 from mooring.observe.clock import VirtualClock
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import Attempt, MemoryScheduler
 from mooring.plugins.dynamic_resources.pod_resource_claims import assumed_status
 from mooring.registry import Registry, default_registry
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import Attempt, MemoryScheduler
 
 OBJECTS: dict[str, type[KubeObject]] = {
     "namespaces": Namespace,

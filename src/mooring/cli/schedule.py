@@ -31,9 +31,11 @@ from mooring.explain.text import explanation_text
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.observe.clock import VirtualClock
-from mooring.offline.backlog import Outcomes, Progress, schedule_all
-from mooring.offline.explaining_scheduler import ExplainingScheduler
-from mooring.offline.schedule_report import (
+from mooring.registry import Registry, default_registry, load_plugins
+from mooring.scheduler.examined_group import ExaminedGroup
+from mooring.virtual.backlog import Outcomes, Progress, schedule_all
+from mooring.virtual.explaining_scheduler import ExplainingScheduler
+from mooring.virtual.schedule_report import (
     ERROR,
     SCHEDULED,
     PodResult,
@@ -41,8 +43,6 @@ from mooring.offline.schedule_report import (
     make_report,
     report_data,
 )
-from mooring.registry import Registry, default_registry, load_plugins
-from mooring.scheduler.examined_group import ExaminedGroup
 
 #: Exit status with --fail-on-pending if a pod was not scheduled.
 NOT_ALL_SCHEDULED = 3

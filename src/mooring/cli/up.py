@@ -22,7 +22,7 @@ from mooring.cli.progress import ProgressLine
 from mooring.errors import ConfigError, ObjectError, PluginError
 
 if TYPE_CHECKING:
-    from mooring.explain.journal.journal_questions import AttemptReplayer
+    from mooring.explain.journal_questions import AttemptReplayer
     from mooring.local.local_cluster import LocalClusterSettings
     from mooring.local.local_scheduler import Plan
 
@@ -285,7 +285,7 @@ def _replayer(journal: str | None) -> AttemptReplayer | None:
     """Return the replayer that explains attempts of the journal; None without a journal."""
     if journal is None:
         return None
-    from mooring.insight.replay.child_replayer import ChildReplayer
+    from mooring.replay.child_replayer import ChildReplayer
 
     return ChildReplayer()
 

@@ -23,9 +23,9 @@ from mooring.controllers.controller import Controller
 from mooring.controllers.controllers import GROUP_KINDS, KINDS, SCHEDULING_KINDS
 from mooring.explain.attempt_history import DEFAULT_MEMORY
 from mooring.explain.explainer import Explainer
-from mooring.explain.journal.journal_folder import JournalFolder
-from mooring.explain.journal.journal_limits import MAX_BYTES
-from mooring.explain.journal.journal_questions import AttemptReplayer
+from mooring.explain.journal_questions import AttemptReplayer
+from mooring.journal.journal_folder import JournalFolder
+from mooring.journal.journal_limits import MAX_BYTES
 from mooring.kubelet.image_contents import ImageContents
 from mooring.local.custom_definitions import SETS, definitions, sets_for
 from mooring.local.local_scheduler import LocalScheduler, Plan

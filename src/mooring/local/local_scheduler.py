@@ -21,14 +21,14 @@ from mooring.config import LoadResult, default_config, load_config
 from mooring.config.defaults import SCHEDULER_NAME
 from mooring.explain.attempt_history import DEFAULT_MEMORY, make_history
 from mooring.explain.explainer import Explainer
-from mooring.explain.journal.journal import SchedulingJournal
-from mooring.explain.journal.journal_folder import JournalFolder
-from mooring.explain.journal.journal_questions import AttemptReplayer
+from mooring.explain.journal_questions import AttemptReplayer
 from mooring.extenders.extenders import with_extenders
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import Point
 from mooring.framework.release_metrics import make_metrics
+from mooring.journal.journal import SchedulingJournal
+from mooring.journal.journal_folder import JournalFolder
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error
 from mooring.registry import Registry, default_registry

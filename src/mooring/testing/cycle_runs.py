@@ -11,11 +11,11 @@ from mooring.config import LoadResult, default_config, load_config, load_config_
 from mooring.framework.decision import Decision
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
-from mooring.offline.backlog import schedule_all
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.registry import default_registry
 from mooring.testing.plugin_runs import cluster_of
+from mooring.virtual.backlog import schedule_all
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 #: A configuration file's path, its content as data, or a loaded configuration.
 ConfigLike = str | os.PathLike[str] | Mapping[str, Any] | LoadResult
