@@ -18,8 +18,9 @@ from msgspec.structs import replace
 from mooring.api import Pod
 from mooring.api.durations import Duration
 from mooring.cli.journal_flags import add_journal_flags
-from mooring.cli.rule_flags import Rules, add_rule_flags, read_rules
+from mooring.cli.rule_flags import add_rule_flags, read_rules
 from mooring.config import LoadResult, default_config, load_config
+from mooring.config.rules import Rules
 
 if TYPE_CHECKING:
     from mooring.journal.journal import SchedulingJournal

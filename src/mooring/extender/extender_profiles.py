@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from mooring.app.config_source import warn_unused
-from mooring.config import LoadResult, default_config, load_config
+from mooring.config import LoadResult
 from mooring.config.resolved_profile import ResolvedProfile
+from mooring.config.rules import resolve_config
 from mooring.errors import ConfigError, ConfigErrors
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
@@ -69,11 +69,8 @@ def load_served(
     if file is None:
         # Asked of the classes, because the profile might refuse a second QueueSort first.
         _check(((one.name, point) for one in plugins for point in points_of(one)), where)
-        enabled = dict.fromkeys(plugin.name for plugin in plugins)
-        loaded = default_config(registry=registry, feature_gates=features, enabled=enabled)
-    else:
-        loaded = load_config(file, registry=registry, feature_gates=features)
-        loaded = warn_unused(loaded, plugins, os.fspath(file))
+    loaded = resolve_config(file, plugins, registry, features)
+    if file is not None:
         _check((found for profile in loaded.profiles for found in _added(profile)), where)
     profiles = tuple(served_profile(profile) for profile in loaded.profiles)
     if not any(profile.points[point] for profile in profiles for point in SERVED):
