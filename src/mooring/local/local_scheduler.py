@@ -17,11 +17,11 @@ from mooring.app.watchdog import LoopWatchdog
 from mooring.client.client import Client
 from mooring.config import LoadResult, default_config
 from mooring.config.defaults import SCHEDULER_NAME
+from mooring.config.extender_effects import with_extenders
 from mooring.config.rules import Rules, make_rules
 from mooring.explain.attempt_history import DEFAULT_MEMORY, make_history
 from mooring.explain.explainer import Explainer
 from mooring.explain.journal_questions import AttemptReplayer
-from mooring.extenders.extenders import with_extenders
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import Point

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from mooring.config import LoadResult
+from mooring.config.extender_effects import with_extenders
 from mooring.config.load import load_config, load_config_data
 from mooring.errors import ConfigError, JournalError, MooringError
-from mooring.extenders.extenders import with_extenders
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.releases import parse_versions
