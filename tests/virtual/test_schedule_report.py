@@ -9,7 +9,7 @@ from typing import Any
 from mooring.api import KubeObject, Pod
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
-from mooring.testing.builders import make_node, make_pod
+from mooring.testing.builders import make_node, make_pod, make_pod_group
 from mooring.virtual.schedule_report import RESULTS, ScheduleReport, make_report, report_data
 from tests.explain.runs import make_scheduler, run
 
@@ -127,4 +127,23 @@ def test_the_data_has_every_field_always() -> None:
         "plugins": [],
         "victims": [],
         "errors": [],
+    }
+
+
+def test_preemption_by_a_pod_group_names_the_group() -> None:
+    found = report(
+        [
+            make_node("n1", cpu="2"),
+            make_pod("low", cpu="2", node="n1"),
+            make_pod_group("g", min_count=2, priority=9),
+            *(make_pod(f"g-{index}", cpu="1", group="g", priority=9) for index in range(2)),
+        ],
+        gates="GenericWorkload=true",
+    )
+    assert [(one.pod.key, one.by) for one in found.preempted] == [
+        ("default/low", "podgroup default/g")
+    ]
+    assert {one.pod.name: one.result for one in found.pods} == {
+        "g-0": "scheduled",
+        "g-1": "scheduled",
     }

@@ -12,7 +12,7 @@ error would repeat. And a pod is given up after `MAX_ATTEMPTS`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -46,6 +46,9 @@ class Outcomes(msgspec.Struct, frozen=True):
     decisions: dict[str, Decision]
     #: Pods that a preemption removed.
     evicted: list[Pod]
+    #: By "namespace/name" of a victim: the pod that preempted it, as "namespace/name", or the pod
+    #: group, with the kind before it.
+    preemptors: Mapping[str, str]
 
 
 class EventCountingQueue(SchedulingQueue):
@@ -90,6 +93,7 @@ class Backlog:
         self._decisions: dict[str, Decision] = {}
         self._gated: dict[str, Decision] = {}
         self._evicted: list[Pod] = []
+        self._preemptors: dict[str, str] = {}
         #: By uid, the number of events at the start of an attempt that ended with an error.
         self._errors: dict[str, int] = {}
         #: The uids of pods that are not tried any more.
@@ -117,7 +121,7 @@ class Backlog:
         still_gated = {
             uid: decision for uid, decision in self._gated.items() if uid not in self._decisions
         }
-        return Outcomes(self._decisions | still_gated, self._evicted)
+        return Outcomes(self._decisions | still_gated, self._evicted, self._preemptors)
 
     def _is_ours(self, pod: Pod) -> bool:
         # kube-scheduler: schedule_one.go (skipPodSchedule)
@@ -170,11 +174,15 @@ class Backlog:
         events = self._queue.events
         if isinstance(info, QueuedPodGroupInfo):
             decisions = await self._scheduler.schedule_group(info)
+            group = f"{info.group.entity_type} {info.group.key}"
+            self._preemptors.update(dict.fromkeys(info.victims, group))
         else:
             decisions = [await self._scheduler.schedule_one(info.pod, info)]
         for decision in decisions:
             uid = decision.pod.metadata.uid
             self._decisions[uid] = decision
+            victims = () if decision.post_filter is None else decision.post_filter.victims
+            self._preemptors.update((victim.key, decision.pod.key) for victim in victims)
             self._errors.pop(uid, None)
         if info.place is Place.BACKOFF and not info.rejectors:
             self._errors.update((one.uid, events) for one in info.each())

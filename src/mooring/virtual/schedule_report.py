@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -15,7 +15,6 @@ from mooring.framework.decision import Decision, Outcome
 from mooring.framework.status import Status
 from mooring.virtual.backlog import Outcomes
 from mooring.virtual.explaining_scheduler import ExplainingScheduler
-from mooring.virtual.memory_events import RecordedEvent
 
 #: Version of the format; increased when a field changes its meaning or is removed.
 VERSION = 2
@@ -62,7 +61,7 @@ class Preemption(msgspec.Struct, frozen=True):
     """One preempted pod."""
 
     pod: Pod
-    #: The preemptor, as namespace/name.
+    #: The preempting pod, as namespace/name; of a pod group with its kind before it.
     by: str
 
 
@@ -83,13 +82,8 @@ def make_report(
     scheduler: ExplainingScheduler, outcomes: Outcomes, not_tried: Iterable[Pod]
 ) -> ScheduleReport:
     """Return the report of a run: pods in the order of the outcomes, then those not tried."""
-    keys = {uid: decision.pod.key for uid, decision in outcomes.decisions.items()}
-    by = {
-        event.regarding.metadata.uid: _preemptor(event, keys)
-        for event in scheduler.events.recorded
-        if event.reason == "Preempted"
-    }
-    preempted = [Preemption(pod, by.get(pod.metadata.uid, "")) for pod in outcomes.evicted]
+    preemptors = outcomes.preemptors
+    preempted = [Preemption(pod, preemptors.get(pod.key, "")) for pod in outcomes.evicted]
     gone = {preemption.pod.metadata.uid: preemption for preemption in preempted}
     victims: dict[str, list[str]] = {}
     for preemption in preempted:
@@ -100,12 +94,6 @@ def make_report(
     ]
     results += [_not_tried(pod, scheduler.profiles) for pod in not_tried]
     return ScheduleReport(len(scheduler.cluster.cache.nodes), results, preempted)
-
-
-def _preemptor(event: RecordedEvent, keys: Mapping[str, str]) -> str:
-    """Return the preemptor of a pod; only the note names it, by uid, as in kube-scheduler."""
-    _, _, uid = event.note.partition("Preempted by pod ")
-    return keys.get(uid.partition(" on node ")[0], "")
 
 
 def _tried(
