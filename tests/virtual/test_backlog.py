@@ -8,11 +8,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from mooring.api import PersistentVolumeClaim, Pod, Volume, decode
+from mooring.api import KubeObject, PersistentVolumeClaim, Pod, Volume, decode
+from mooring.config import default_config
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.decision import Outcome
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
+from mooring.registry import default_registry
 from mooring.virtual.backlog import MAX_ATTEMPTS, Outcomes, schedule_all
 from mooring.virtual.driving import drive
 from mooring.virtual.memory_scheduler import MemoryScheduler
@@ -250,7 +252,8 @@ def test_a_preemptor_does_not_overtake_pods_that_have_not_been_tried() -> None:
     ]
 
 
-def test_claims_are_bound_on_the_way() -> None:
+def pod_with_claim() -> list[KubeObject]:
+    """Return a pod whose claim is bound when it is placed, with the claim, a volume and a class."""
     claim = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -281,12 +284,41 @@ def test_claims_are_bound_on_the_way() -> None:
         "provisioner": "kubernetes.io/no-provisioner",
         "volumeBindingMode": "WaitForFirstConsumer",
     }
-    pod = make_pod()
     uses = msgspec.convert({"name": "data", "persistentVolumeClaim": {"claimName": "data"}}, Volume)
+    pod = make_pod()
     pod = replace(pod, spec=replace(pod.spec, volumes=(uses,)))
-    objects = [decode(raw) for raw in (claim, volume, storage_class)]
-    scheduler = MemoryScheduler([make_node("n1"), *objects, pod])
+    return [pod, *(decode(raw) for raw in (claim, volume, storage_class))]
+
+
+def test_claims_are_bound_on_the_way() -> None:
+    scheduler = MemoryScheduler([make_node("n1"), *pod_with_claim()])
     assert placed(run(scheduler)) == {"web": "n1"}
     bound = scheduler.cluster.store(PersistentVolumeClaim).get("data", "default")
     assert bound.spec.volume_name == "disk"
     assert bound.status.phase == "Bound"
+
+
+def test_refused_pod_is_retried_when_a_claim_changes() -> None:
+    class AfterClaim(Plugin):
+        """Refuses the pod "later" until the claim is bound."""
+
+        def pre_filter(self, state: Any, pod: Pod, nodes: Any) -> Status | None:
+            claim = self.handle.lister(PersistentVolumeClaim).get("data", "default")
+            bound = claim is not None and claim.status.phase == "Bound"
+            return None if bound or pod.name != "later" else Status.unschedulable("not bound")
+
+        def events_to_register(self) -> list[ClusterEvent]:
+            return [ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.UPDATE)]
+
+    later = make_pod("later", priority=9)
+    registry = default_registry([AfterClaim])
+    config = default_config(registry=registry, enabled=["AfterClaim"])
+    objects = [*make_nodes("n1"), later, *pod_with_claim()]
+    scheduler = MemoryScheduler(objects, config=config, registry=registry)
+    outcomes = run(scheduler)
+    assert placed(outcomes) == {"later": "n1", "web": "n1"}
+    # The handlers of a run end with it.
+    claims = scheduler.cluster.store(PersistentVolumeClaim)
+    claim = claims.get("data", "default")
+    claims.update(replace(claim, metadata=replace(claim.metadata, labels={"a": "b"})))
+    assert run(scheduler).decisions == {}

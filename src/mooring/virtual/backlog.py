@@ -1,7 +1,8 @@
 """Scheduling everything that is pending, in queue order, until nothing moves any more.
 
 The pods are in the queue of a live scheduler: a refused pod is tried again when an event occurs
-that a plugin which refused it has registered for, here another pod that is placed or leaves.
+that a plugin which refused it has registered for: another pod is placed or leaves, or a claim or a
+volume changes.
 
 Two rules differ, because time is virtual and a run has to end. The clock is advanced only if no pod
 is ready: to the end of a wait at Permit, or to the end of a backoff. A pod whose attempt ended with
@@ -21,14 +22,16 @@ from mooring.api import Pod, scheduling_group_key
 from mooring.framework.cluster_events import ClusterEvent
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.status import Status
-from mooring.informers.store import EventHandler
+from mooring.informers.store import EventHandler, Store
 from mooring.queue import event_types
 from mooring.queue.order import queue_order
 from mooring.queue.pod_group_queue import GroupOutcome
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import Place, QueuedPodInfo
 from mooring.queue.scheduling_queue import SchedulingQueue
+from mooring.scheduler.event_handlers import ClusterEvents
 from mooring.scheduler.inbox import Inbox
+from mooring.virtual.memory_cluster import MemoryCluster
 from mooring.virtual.memory_scheduler import MemoryScheduler
 
 #: A pod is given up after this many attempts: two gangs could wait for each other forever.
@@ -69,6 +72,35 @@ class EventCountingQueue(SchedulingQueue):
         super().move_all(event, old, new, check)
 
 
+class _RemovableHandlers:
+    """The stores of a cluster as informers whose handlers can be removed."""
+
+    def __init__(self, cluster: MemoryCluster) -> None:
+        self._cluster = cluster
+        self._added: list[tuple[Store[Any], EventHandler[Any]]] = []
+
+    def informer(self, kind: Any) -> _RemovableHandlersOfKind:
+        """Return the informer of a kind."""
+        return _RemovableHandlersOfKind(self._cluster.store(kind), self._added)
+
+    def remove(self) -> None:
+        """Stop calling the handlers."""
+        for store, handler in self._added:
+            store.remove_handler(handler)
+
+
+class _RemovableHandlersOfKind(msgspec.Struct, frozen=True):
+    """The store of one kind as an informer."""
+
+    store: Store[Any]
+    added: list[tuple[Store[Any], EventHandler[Any]]]
+
+    def add_handler(self, handler: EventHandler[Any]) -> None:
+        """Call a handler for every object there is, and for every change from now on."""
+        self.added.append((self.store, handler))
+        self.store.add_handler(handler)
+
+
 class Backlog:
     """The pending pods of a cluster, scheduled one after the other."""
 
@@ -90,6 +122,17 @@ class Backlog:
         )
         #: What happened during an attempt, for the queue to handle after it.
         self._inbox = Inbox()
+        self._events = ClusterEvents(
+            cache=scheduler.cluster.cache,
+            queue=self._queue,
+            profiles=scheduler.profiles,
+            on_the_way=scheduler.on_the_way,
+            inbox=self._inbox,
+            features=scheduler.features,
+            clock=scheduler.clock,
+            metrics=scheduler.metrics,
+            pod_groups=scheduler.pod_groups,
+        )
         self._decisions: dict[str, Decision] = {}
         self._gated: dict[str, Decision] = {}
         self._evicted: list[Pod] = []
@@ -103,6 +146,10 @@ class Backlog:
         """Schedule every pending pod that names a profile."""
         scheduler = self._scheduler
         pods = scheduler.cluster.pods
+        informers = _RemovableHandlers(scheduler.cluster)
+        self._events.attach_registered(informers)
+        # These are events about objects that were there before the pods.
+        self._inbox.drain()
         handler = EventHandler(on_update=self._pod_updated, on_delete=self._pod_deleted)
         for pod in pods.list():
             if not pod.spec.node_name and self._is_ours(pod):
@@ -117,6 +164,7 @@ class Backlog:
                     pass
         finally:
             pods.remove_handler(handler)
+            informers.remove()
         # A gate may have opened meanwhile.
         still_gated = {
             uid: decision for uid, decision in self._gated.items() if uid not in self._decisions
