@@ -57,6 +57,10 @@ class FieldSelector:
         """Return whether this restricts nothing."""
         return not self.requirements
 
+    def required(self, path: str) -> str:
+        """Return the value that a field must equal, "" if none is required."""
+        return next((one.value for one in self.requirements if one.path == path and one.equal), "")
+
     def matches(self, obj: msgspec.Struct | Mapping[str, Any]) -> bool:
         """Return whether an object satisfies this; an absent field is the empty string."""
         return all(

@@ -47,7 +47,7 @@ def admit_create(write: Write, obj: Object) -> None:
     namespace = obj["metadata"].get("namespace")
     if namespace:
         _check_namespace(write, namespace, obj)
-    escalation.check(write.cluster, write.request.user, write.served, obj, None)
+    escalation.check(write, obj, None)
     store = write.served.store
     if store == "/pods":
         _admit_pod(write.cluster, obj)
@@ -63,7 +63,7 @@ def admit_create(write: Write, obj: Object) -> None:
 
 def admit_update(write: Write, old: Object, obj: Object) -> None:
     """Complete a changed object, or refuse it."""
-    escalation.check(write.cluster, write.request.user, write.served, obj, old)
+    escalation.check(write, obj, old)
     if write.served.store == "/pods":
         spec, before = obj.get("spec") or {}, old.get("spec") or {}
         for name in ("priority", "preemptionPolicy"):

@@ -20,7 +20,7 @@ from mooring.apiserver import (
 )
 from mooring.apiserver.auth.access_reviews import Reviews
 from mooring.apiserver.auth.authentication import Authenticator
-from mooring.apiserver.auth.authorization import Attributes, Authorizer
+from mooring.apiserver.auth.authorization import Authorizer, attributes
 from mooring.apiserver.auth.tokens import TokenSigner
 from mooring.apiserver.http import ApiRequest, ApiResponse, BodyReader, answer, refuse, text
 from mooring.apiserver.openapi_documents import Documents
@@ -157,28 +157,15 @@ class Api:
         return response
 
     def _authorize(self, request: ApiRequest, info: RequestInfo) -> None:
-        first = info.path.strip("/").partition("/")[0]
-        if first in _HEALTH:
+        if not info.is_resource and info.path.removeprefix("/") in _HEALTH:
             return
-        asked = Attributes(
-            request.user,
-            info.verb,
-            info.group,
-            info.version,
-            info.resource,
-            info.subresource,
-            info.namespace,
-            info.name,
-            info.path,
-        )
-        if not self.authorizer.allows(asked):
-            raise self.authorizer.refusal(asked)
+        self.authorizer.require(attributes(request.user, info))
 
     def _resource(self, request: ApiRequest, info: RequestInfo, served: Served) -> ApiResponse:
-        if served.store == "/namespaces":
-            info.namespace = ""
-        elif info.namespace and not served.namespaced:
+        if info.namespace and not served.namespaced:
             raise refusals.no_such_resource()
+        if info.special:
+            self._check_special(request, info)
         if info.subresource:
             return self._part(request, info, served)
         if info.verb not in served.verbs:
@@ -186,7 +173,7 @@ class Api:
         if served.namespaced and not info.namespace:
             if info.name:
                 raise refusals.no_such_resource()
-            if info.verb == "create":
+            if info.verb in ("create", "deletecollection"):
                 raise refusals.method_not_allowed()
         if (info.verb == "create") == bool(info.name) and info.verb in _WRITES:
             raise refusals.method_not_allowed()
@@ -198,11 +185,18 @@ class Api:
             return binding.bind(self.cluster, request, info, served)
         return _VERBS[info.verb](self.cluster, request, info, served)
 
+    def _check_special(self, request: ApiRequest, info: RequestInfo) -> None:
+        """Refuse a path that begins with a verb, unless it is a watch."""
+        if info.special != "watch" or info.subresource:
+            raise refusals.no_such_resource()
+        if request.method != "GET":
+            raise refusals.method_not_allowed()
+
     def _part(self, request: ApiRequest, info: RequestInfo, served: Served) -> ApiResponse:
         part = served.subresources.get(info.subresource)
         if part is None and served.custom is not None:
             raise refusals.not_found(served.name, served.group, info.name)
-        if part is None:
+        if part is None or (info.rest and info.subresource != "proxy"):
             raise refusals.no_such_resource()
         if info.verb not in part.verbs:
             raise refusals.method_not_allowed()

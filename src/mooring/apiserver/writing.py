@@ -19,6 +19,7 @@ from mooring.apiserver import (
     strategies,
     version_conversion,
 )
+from mooring.apiserver.auth.authorization import Authorizer, attributes
 from mooring.apiserver.http import ApiRequest, ApiResponse
 from mooring.apiserver.patch import apply as applying
 from mooring.apiserver.patch import managed, patching
@@ -40,10 +41,27 @@ NAMELESS = "the name of the object ({} based on URL) was undeterminable: name mu
 NAMESPACE_MISMATCH = (
     "the namespace of the provided object does not match the namespace sent on the request"
 )
+#: Methods that are authorized as update or patch and may create an object.
+_CREATES_TOO = frozenset({"PUT", "PATCH"})
 #: How many generated names are tried; apiserver: pkg/registry/generic/registry/store.go
 ATTEMPTS = 8
 
-_CREATE_ON_UPDATE = frozenset({"/events", "/endpoints", "coordination.k8s.io/leases"})
+#: Resources that an update creates; kube-apiserver: AllowCreateOnUpdate
+_CREATE_ON_UPDATE = frozenset(
+    {
+        "/endpoints",
+        "/events",
+        "/limitranges",
+        "/services",
+        "coordination.k8s.io/leasecandidates",
+        "coordination.k8s.io/leases",
+        "node.k8s.io/runtimeclasses",
+        "rbac.authorization.k8s.io/clusterrolebindings",
+        "rbac.authorization.k8s.io/clusterroles",
+        "rbac.authorization.k8s.io/rolebindings",
+        "rbac.authorization.k8s.io/roles",
+    }
+)
 
 
 def create_one(
@@ -97,6 +115,10 @@ def insert(write: Write, obj: Object) -> Stored:
     with _warned(write):
         strategies.prepare_create(cluster, served, obj, dry_run=write.options.dry_run)
         strategies.check_create(cluster, served, obj)
+    if write.request.method in _CREATES_TOO:
+        # apiserver: pkg/endpoints/handlers/update.go, withAuthorization
+        with _warned(write):
+            Authorizer(cluster).require(attributes(write.request.user, write.info, "create"))
     _warn(write, obj)
     charges = _admit(write, obj)
     for attempt in range(ATTEMPTS):

@@ -122,7 +122,7 @@ class Reviews:
             )
         else:
             wanted = path or {}
-            asked = Attributes(user, wanted.get("verb", ""), path=wanted.get("path", ""))
+            asked = Attributes(user, wanted.get("verb", ""), path=wanted.get("path") or "")
         decision = self._authorizer.decide(asked)
         status: Object = {"allowed": decision.allowed}
         return status | {"reason": decision.reason} if decision.reason else status
