@@ -131,25 +131,32 @@ class Authorizer:
                         waiting.append(stored.object)
         return found
 
-    def refusal(self, asked: Attributes) -> Refusal:
+    def refusal(self, asked: Attributes, reason: str = "") -> Refusal:
         """Return the refusal (403) of a request that is not allowed."""
         # apiserver: pkg/endpoints/handlers/responsewriters/errors.go
         user = f"User {go_quote(asked.user.name)} cannot {asked.verb}"
         if asked.path is not None:
             why = f"{user} path {go_quote(asked.path)}"
-            return refusals.forbidden("", "", "", why.translate(_ESCAPES))
+            return refusals.forbidden("", "", "", _with_reason(why, reason))
         resource = asked.resource + (f"/{asked.subresource}" if asked.subresource else "")
         why = f"{user} resource {go_quote(resource)} in API group {go_quote(asked.group)}"
         if asked.namespace:
             why += f" in the namespace {go_quote(asked.namespace)}"
         else:
             why += " at the cluster scope"
-        return refusals.forbidden(asked.resource, asked.group, asked.name, why.translate(_ESCAPES))
+        return refusals.forbidden(
+            asked.resource, asked.group, asked.name, _with_reason(why, reason)
+        )
 
     def require(self, asked: Attributes) -> None:
         """Refuse (403) a request that is not allowed."""
         if not self.allows(asked):
             raise self.refusal(asked)
+
+
+def _with_reason(why: str, reason: str) -> str:
+    escaped = why.translate(_ESCAPES)
+    return f"{escaped}: {reason}" if reason else escaped
 
 
 def _subject(binding: Object, user: RequestUser, namespace: str) -> Object | None:
