@@ -13,7 +13,7 @@ from mooring.api.default_values import default_class_name
 from mooring.api.scheduling import GROUP_FINALIZER
 from mooring.api.volume_claims import BETA_STORAGE_CLASS
 from mooring.apiserver import limits, priorities, quota, refusals
-from mooring.apiserver.auth import escalation
+from mooring.apiserver.auth import escalation, signers
 from mooring.apiserver.gated_fields import (
     COMPOSITE_POD_GROUPS,
     NODE_ALLOCATABLE,
@@ -79,6 +79,7 @@ def validate(write: Write, obj: Object, old: Object | None = None) -> list[quota
     """Refuse a valid object that its namespace does not allow; return the charges to quotas."""
     if write.subresource == "resize" and old is not None and obj["spec"] != old["spec"]:
         _check_node(write.cluster, obj)
+    signers.check(write, obj, old)
     if write.subresource:
         return []
     store = write.served.store

@@ -31,6 +31,8 @@ from mooring.apiserver.server_state import ServerState
 from mooring.apiserver.subresources import account_tokens, binding, eviction, pod_logs, scaling
 from mooring.apiserver.validation.device_selectors import UncompiledSelectors
 from mooring.apiserver.validation.warnings import kind_warning
+from mooring.errors import StorageError
+from mooring.observe.logs import kv
 from mooring.serve.explain_paths import NO_SCHEDULER, ExplainPaths
 
 log = logging.getLogger(__name__)
@@ -119,6 +121,9 @@ class Api:
             return found
         except Refusal as refusal:
             return refuse(refusal)
+        except StorageError as error:
+            log.error("A write failed", extra=kv(path=request.path, err=str(error)))
+            return refuse(refusals.internal(str(error)))
         except Exception as error:
             log.exception("A request failed")
             return refuse(refusals.internal(str(error) or type(error).__name__))

@@ -270,7 +270,7 @@ def replace(write: Write, live: Stored, obj: Object) -> Object:
     admission.admit_update(write, old, obj)
     with _warned(write):
         strategies.prepare_update(cluster, served, obj, old, write.subresource)
-        strategies.check_update(cluster, served, obj, old, write.subresource)
+        strategies.check_update(write, obj, old)
     _warn(write, obj, old)
     charges = _admit(write, obj, old)
     if _same(old, obj):
