@@ -7,13 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.adversary import rights_attacks
+from tests.adversary import object_attacks, path_attacks, rights_attacks, user_attacks
 from tests.adversary.attack_steps import Side
 from tests.support import local_control_plane
 from tests.support.control_plane import ControlPlane
 from tests.support.fixtures import run_control_plane
 
-ATTACKS = {**rights_attacks.ATTACKS}
+ATTACKS = {
+    **rights_attacks.ATTACKS,
+    **path_attacks.ATTACKS,
+    **user_attacks.ATTACKS,
+    **object_attacks.ATTACKS,
+}
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,7 @@ def admit_create(write: Write, obj: Object) -> None:
         priorities.check_default_class(write.cluster, obj)
     elif store in (POD_GROUPS, COMPOSITE_POD_GROUPS):
         _admit_group(write, obj)
-    elif store == "certificates.k8s.io/certificatesigningrequests":
+    elif store == signers.REQUESTS:
         _sign_by(write.request.user, obj)
 
 

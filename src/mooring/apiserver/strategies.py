@@ -10,13 +10,14 @@ from typing import Any
 from mooring.api.field_errors import FieldError, forbidden
 from mooring.apiserver import (
     admission,
+    certificate_requests,
     custom_resource_definitions,
     new_pods,
     refusals,
     service_addresses,
     validation,
 )
-from mooring.apiserver.auth import claim_status
+from mooring.apiserver.auth import claim_status, signers
 from mooring.apiserver.defaults import set_defaults
 from mooring.apiserver.gated_fields import (
     COMPOSITE_POD_GROUPS,
@@ -319,6 +320,8 @@ def prepare_update(
         drop_gated_status(cluster, served.store, obj, old)
         if served.store == claim_status.CLAIMS:
             claim_status.drop_deallocated(obj, old)
+        elif served.store == signers.REQUESTS:
+            certificate_requests.prepare_part(cluster, obj, old, subresource)
         return
     drop_gated_fields(cluster, served.store, obj, old)
     if "status" in served.subresources:
@@ -335,7 +338,7 @@ def prepare_update(
         _account(cluster, obj)
     elif served.store == "/persistentvolumeclaims":
         _same_sources(obj["spec"])
-    elif served.store == "certificates.k8s.io/certificatesigningrequests":
+    elif served.store == signers.REQUESTS:
         _keep(obj, old, "spec")
     elif served.store == "apps/daemonsets":
         _count_template(obj, old)

@@ -335,14 +335,20 @@ def _patched(write: Write, live: Stored, obj: Object) -> Object:
     served, there = write.served, live.object
     obj["apiVersion"], obj["kind"] = there["apiVersion"], there["kind"]
     metadata = obj.setdefault("metadata", {})
-    if metadata.get("name") != write.info.name:
-        raise refusals.bad_request(NAME_MISMATCH.format(metadata.get("name", ""), write.info.name))
+    _check_name(write, obj)
     if served.namespaced and metadata.get("namespace") != write.info.namespace:
         raise refusals.bad_request(NAMESPACE_MISMATCH)
     _preconditions(write, there, obj)
     strategies.default(write.cluster, served, obj)
     track(write, there, obj)
     return replace(write, live, obj)
+
+
+def _check_name(write: Write, obj: Object) -> None:
+    """Refuse an object with another name than that of the path."""
+    name = obj["metadata"].get("name", "")
+    if name != write.info.name:
+        raise refusals.bad_request(NAME_MISMATCH.format(name, write.info.name))
 
 
 def _apply(write: Write) -> ApiResponse:
@@ -375,6 +381,7 @@ def _apply(write: Write) -> ApiResponse:
     obj = version_conversion.to_stored(served, decoded)
     metadata = obj.setdefault("metadata", {})
     metadata.setdefault("name", info.name)
+    _check_name(write, obj)
     _place(write, obj)
     strategies.default(write.cluster, served, obj)
     applying.finish_apply(obj, applied.managers)

@@ -78,22 +78,23 @@ def _refusal(authorizer: Authorizer, asked: Attributes) -> Refusal | None:
     return None if authorizer.allows(asked) else authorizer.refusal(asked)
 
 
-def _key(device: Object) -> tuple[str, ...]:
-    return tuple(device.get(name) or "" for name in ("driver", "pool", "device", "shareID"))
+def _key(device: Object) -> tuple[str, str, str, str]:
+    driver, pool = device.get("driver") or "", device.get("pool") or ""
+    return driver, pool, device.get("device") or "", device.get("shareID") or ""
 
 
-def _allocated(claim: Object) -> set[tuple[str, ...]]:
+def _allocated(claim: Object) -> set[tuple[str, str, str, str]]:
     allocation = (claim.get("status") or {}).get("allocation") or {}
     return {_key(one) for one in (allocation.get("devices") or {}).get("results") or ()}
 
 
 def _node_of(allocation: Object) -> str:
     """Return the only node on which an allocation can be used, "" if it is not one by its name."""
-    terms = (allocation.get("nodeSelector") or {}).get("nodeSelectorTerms") or ()
+    terms = (allocation.get("nodeSelector") or {}).get("nodeSelectorTerms") or []
     if len(terms) != 1 or terms[0].get("matchExpressions"):
         return ""
-    fields = terms[0].get("matchFields") or ()
-    if len(fields) != 1 or len(fields[0].get("values") or ()) != 1:
+    fields = terms[0].get("matchFields") or []
+    if len(fields) != 1 or len(fields[0].get("values") or []) != 1:
         return ""
     is_name = (fields[0].get("key"), fields[0].get("operator")) == ("metadata.name", "In")
     return str(fields[0]["values"][0]) if is_name else ""

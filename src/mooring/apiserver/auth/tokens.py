@@ -139,13 +139,14 @@ class TokenSigner:
         inner = claims.get(_CLAIMS) or {}
         namespace, account = inner.get("namespace", ""), inner.get("serviceaccount") or {}
         pod, node = inner.get("pod") or {}, inner.get("node") or {}
-        for resource, where, reference in (
+        references: tuple[tuple[str, str, Object], ...] = (
             ("/serviceaccounts", namespace, account),
             ("/pods", namespace, pod),
-            ("/secrets", namespace, inner.get("secret")),
+            ("/secrets", namespace, inner.get("secret") or {}),
             # A pod's token outlives its node.
-            ("/nodes", "", None if pod else node),
-        ):
+            ("/nodes", "", {} if pod else node),
+        )
+        for resource, where, reference in references:
             is_required = resource == "/serviceaccounts" or reference
             if is_required and not _is_there(cluster, resource, where, reference, now - _LEEWAY):
                 return None
