@@ -32,6 +32,12 @@ _GROUP = "rbac.authorization.k8s.io"
 TENANT, VICTIM = "tenant", "victim"
 TENANT_PATH, VICTIM_PATH = f"/api/v1/namespaces/{TENANT}", f"/api/v1/namespaces/{VICTIM}"
 
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+APPROVAL = "api-approved.kubernetes.io"
+CUSTOM = "/apis/example.com/v1"
+#: The resources of the definitions in the scene.
+RESOURCES = (f"{CUSTOM}/wides", f"{CUSTOM}/things")
+
 _CHANGING = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|0x[0-9a-f]+|(?<=-)[a-z0-9]{5}\b"
 )
@@ -104,6 +110,35 @@ def binding(kind: str, name: str, target: str, *, target_kind: str = "ClusterRol
     }
 
 
+def definition(
+    plural: str, group: str, approval: str | None = None, *, scope: str = "Namespaced"
+) -> Object:
+    """Return a definition, with an approval of the Kubernetes community or without."""
+    metadata: Object = {"name": f"{plural}.{group}"}
+    if approval is not None:
+        metadata["annotations"] = {APPROVAL: approval}
+    version: Object = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {
+            "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        },
+        "subresources": {"status": {}},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": metadata,
+        "spec": {
+            "group": group,
+            "scope": scope,
+            "names": {"plural": plural, "kind": plural.capitalize()},
+            "versions": [version],
+        },
+    }
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """A response: its code, and the text of a refusal without what changes from run to run."""
 
@@ -141,6 +176,8 @@ def scene(attacks: Mapping[str, Attack]) -> list[tuple[str, Object]]:
         for secret in ("mine", "other"):
             path = f"/api/v1/namespaces/{name}/secrets"
             made.append((path, {"metadata": {"name": secret}, "data": {}}))
+    for plural, scope in (("wides", "Cluster"), ("things", "Namespaced")):
+        made.append((DEFINITIONS, definition(plural, "example.com", scope=scope)))
     for user, attack in named(attacks).items():
         made.append((f"{TENANT_PATH}/serviceaccounts", {"metadata": {"name": user}}))
         # Tells when the server's authorizer knows the rights.
@@ -184,6 +221,9 @@ class Side:
         for path, obj in scene(attacks):
             made = self._send(admin("POST", path, 201, obj), "", "")
             assert made.code == 201, (path, obj, made)
+        for path in RESOURCES:
+            step = admin("GET", path, 200)
+            eventually(partial(self._is_there, step), path)
         self._tokens = {user: self._token(user) for user in self._users.values()}
         for user in self._users.values():
             self._wait_for_rights(user)
@@ -191,6 +231,9 @@ class Side:
     def close(self) -> None:
         """End the connections."""
         self._pool.clear()
+
+    def _is_there(self, step: Step) -> bool:
+        return self._send(step, "", "").code == 200
 
     def _token(self, user: str) -> str:
         path = f"{TENANT_PATH}/serviceaccounts/{user}/token"

@@ -12,6 +12,8 @@ from cryptography.x509.oid import NameOID
 from mooring.apiserver.auth.certificate_authority import new_key
 from tests.adversary.attack_steps import (
     APPLY,
+    APPROVAL,
+    DEFINITIONS,
     JSON_PATCH,
     MERGE,
     STRATEGIC,
@@ -19,6 +21,7 @@ from tests.adversary.attack_steps import (
     Attack,
     Step,
     admin,
+    definition,
     rule,
 )
 
@@ -67,7 +70,9 @@ UNAPPROVED = {
     }
 }
 CERTIFIED = {"status": {"certificate": base64.b64encode(b"forged").decode()}}
-HAS_CERTIFICATE = [{"op": "copy", "from": "/status/certificate", "path": "/metadata/labels"}]
+HAS_CERTIFICATE = [
+    {"op": "test", "path": "/status/certificate", "value": CERTIFIED["status"]["certificate"]}
+]
 IS_APPROVED = [{"op": "test", "path": "/status/conditions/0/status", "value": "True"}]
 _SIGNING = rule(
     "certificates.k8s.io",
@@ -91,33 +96,6 @@ DEVICE_STATUS = {"status": {"devices": [{**_DEVICE, "data": {"a": "b"}}]}}
 CLAIM_STATUS = f"{CLAIMS}/{{user}}/status"
 _STATUS = rule("resource.k8s.io", "resourceclaims/status", "update patch get")
 _BIND = rule("resource.k8s.io", "resourceclaims/binding", "patch")
-
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_APPROVAL = "api-approved.kubernetes.io"
-
-
-def definition(plural: str, group: str, approval: str | None = None) -> Object:
-    """Return a definition, with an approval of the Kubernetes community or without."""
-    metadata: Object = {"name": f"{plural}.{group}"}
-    if approval is not None:
-        metadata["annotations"] = {_APPROVAL: approval}
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": {"type": "object"}},
-    }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": metadata,
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": {"plural": plural, "kind": plural.capitalize()},
-            "versions": [version],
-        },
-    }
 
 
 ATTACKS: dict[str, Attack] = {
@@ -145,10 +123,10 @@ ATTACKS: dict[str, Attack] = {
             Step("POST", REQUESTS, 201, signing_request("a-{user}", "example.com/a")),
             Step("POST", REQUESTS, 201, signing_request("b-{user}", "example.com/b")),
             Step("POST", REQUESTS, 201, signing_request("c-{user}", "example.org/c")),
+            Step("PATCH", f"{REQUESTS}/a-{{user}}/status", 403, FAILED, MERGE),
             Step("PATCH", f"{REQUESTS}/b-{{user}}/approval", 403, APPROVED, MERGE),
             Step("PATCH", f"{REQUESTS}/b-{{user}}/status", 403, FAILED, MERGE),
             Step("PATCH", f"{REQUESTS}/a-{{user}}/approval", 200, APPROVED, MERGE),
-            Step("PATCH", f"{REQUESTS}/a-{{user}}/status", 403, FAILED, MERGE),
             Step("PATCH", f"{REQUESTS}/c-{{user}}/approval", 403, APPROVED, MERGE),
             Step("PATCH", f"{REQUESTS}/c-{{user}}/status", 200, FAILED, MERGE),
         ),
@@ -271,21 +249,21 @@ ATTACKS: dict[str, Attack] = {
                 "PATCH",
                 f"{DEFINITIONS}/bbbs.example.k8s.io",
                 422,
-                {"metadata": {"annotations": {_APPROVAL: None}}},
+                {"metadata": {"annotations": {APPROVAL: None}}},
                 MERGE,
             ),
             Step(
                 "PATCH",
                 f"{DEFINITIONS}/bbbs.example.k8s.io",
                 422,
-                {"metadata": {"annotations": {_APPROVAL: "yes"}}},
+                {"metadata": {"annotations": {APPROVAL: "yes"}}},
                 MERGE,
             ),
             Step(
                 "PATCH",
                 f"{DEFINITIONS}/bbbs.example.k8s.io",
                 200,
-                {"metadata": {"annotations": {_APPROVAL: "https://example.com/1"}}},
+                {"metadata": {"annotations": {APPROVAL: "https://example.com/1"}}},
                 MERGE,
             ),
         ),

@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.adversary.attack_steps import (
     APPLY,
+    CUSTOM,
     JSON_PATCH,
     MERGE,
     RBAC,
@@ -28,8 +29,15 @@ REVIEW = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 REVIEW_BODY = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
 ACCOUNTS = f"{TENANT_PATH}/serviceaccounts"
 TOKEN = f"{ACCOUNTS}/{{user}}/token"
+ACCESS = "/apis/authorization.k8s.io/v1"
+THINGS = f"{CUSTOM}/namespaces/{TENANT}/things"
 MINE = "fieldSelector=metadata.name%3Dmine"
 TENANT_USER = f"system:serviceaccount:{TENANT}:{{user}}"
+
+
+def thing(name: str) -> Object:
+    """Return a custom resource."""
+    return {"apiVersion": "example.com/v1", "kind": "Things", "metadata": {"name": name}}
 
 
 ATTACKS: dict[str, Attack] = {
@@ -85,8 +93,8 @@ ATTACKS: dict[str, Attack] = {
         (
             Step("GET", f"{TENANT_PATH}/../victim/secrets", 404),
             Step("GET", "/api/v1/../v1/namespaces/victim/secrets", 403),
-            Step("GET", f"{SECRETS}/..", 404),
-            Step("GET", f"{SECRETS}/.", 404),
+            Step("GET", f"{SECRETS}/..", 400),
+            Step("GET", f"{SECRETS}/.", 400),
             Step("GET", "/api/v1/namespaces//secrets", 403),
             Step("GET", "/api/v1//secrets", 403),
             Step("GET", "/api//v1/secrets", 403),
@@ -152,7 +160,7 @@ ATTACKS: dict[str, Attack] = {
             Step("GET", f"{SECRETS}?fieldSelector=metadata.name%3Dother", 403),
             Step("GET", f"{SECRETS}?fieldSelector=metadata.name%21%3Dmine", 403),
             Step(
-                "GET", f"{SECRETS}?fieldSelector=metadata.name%3Dother%2Cmetadata.name%3Dmine", 403
+                "GET", f"{SECRETS}?fieldSelector=metadata.name%3Dother%2Cmetadata.name%3Dmine", 200
             ),
             Step("GET", f"{SECRETS}?fieldSelector=type%3DOpaque", 403),
             Step("GET", f"{SECRETS}?fieldSelector=metadata.name%3Dother&{MINE}", 403),
@@ -292,6 +300,199 @@ ATTACKS: dict[str, Attack] = {
             Step("GET", "/mark/{user}/", 403),
             Step("GET", "/mark/{user}x", 403),
             Step("POST", "/mark/{user}", 403, {}),
+        ),
+    ),
+    "custom resources": Attack(
+        (
+            Step("POST", THINGS, 201, thing("a")),
+            Step("GET", f"{CUSTOM}/things", 403),
+            Step("GET", f"{CUSTOM}/wides", 403),
+            Step("GET", f"{CUSTOM}/namespaces/{TENANT}/wides", 404),
+            Step("POST", f"{CUSTOM}/namespaces/{TENANT}/wides", 404, thing("a")),
+            Step("GET", f"{CUSTOM}/namespaces/victim/things", 403),
+            Step("GET", f"{CUSTOM}/things/a", 403),
+            Step("PUT", f"{THINGS}/new", 404, thing("new")),
+            Step("PUT", f"{THINGS}/a", 400, thing("b")),
+            Step("PATCH", f"{THINGS}/a/scale", 404, {}, MERGE),
+            Step("GET", f"{THINGS}/a/status", 200),
+            Step("GET", f"{THINGS}/a/status/x", 200),
+            Step("GET", f"{THINGS}/a/b", 404),
+            Step("GET", f"{THINGS}/..", 400),
+            Step("GET", f"{CUSTOM}/watch/namespaces/{TENANT}/things?timeoutSeconds=1", 200),
+            Step("GET", f"{THINGS}?{MINE}", 200),
+        ),
+        inside=(EVERYTHING,),
+    ),
+    "custom resources by the whole cluster's rights": Attack(
+        (
+            Step("DELETE", f"{CUSTOM}/things", 404),
+            Step("POST", f"{CUSTOM}/things", 404, thing("a")),
+            Step("GET", f"{CUSTOM}/things/a", 404),
+            Step("GET", f"{CUSTOM}/namespaces/{TENANT}/wides", 404),
+            Step("GET", f"{CUSTOM}/watch/things?timeoutSeconds=1", 200),
+            Step("PATCH", f"{THINGS}/new?fieldManager=a", 201, thing("new"), APPLY),
+        ),
+        rules=(EVERYTHING,),
+    ),
+    "a custom resource is created by patch": Attack(
+        (
+            Step("PATCH", f"{THINGS}/{{user}}?fieldManager=a", 403, thing("{user}"), APPLY),
+            Step("PUT", f"{THINGS}/{{user}}", 404, thing("{user}")),
+            Step("PATCH", f"{THINGS}/{{user}}/status?fieldManager=a", 404, thing("{user}"), APPLY),
+            admin("GET", f"{THINGS}/{{user}}", 404),
+        ),
+        inside=(rule("example.com", "things things/status", "get patch update"),),
+    ),
+    "heads and other methods": Attack(
+        (
+            Step("HEAD", SECRETS, 405),
+            Step("HEAD", f"{SECRETS}/mine", 405),
+            Step("HEAD", f"{VICTIM_PATH}/secrets", 403),
+            Step("TRACE", SECRETS, 405),
+            Step("BIND", f"{TENANT_PATH}/pods/p", 405),
+            Step("HEAD", "/metrics", 403),
+            Step("HEAD", "/livez", 403),
+        ),
+        inside=(EVERYTHING,),
+    ),
+    "more after a subresource": Attack(
+        (
+            Step("GET", f"{TENANT_PATH}/status/x", 404),
+            Step("PUT", f"{TENANT_PATH}/finalize/x", 404, {}),
+            Step("GET", f"{TENANT_PATH}/finalize", 405),
+            Step("GET", f"{TENANT_PATH}/pods/p/status/x", 404),
+            Step("GET", f"{TENANT_PATH}/pods/p/log/x", 404),
+            Step("GET", f"{TENANT_PATH}/pods/p/nosuch", 404),
+            Step("POST", f"{TENANT_PATH}/serviceaccounts/default/token/x", 404, {}),
+        ),
+        inside=(EVERYTHING,),
+    ),
+    "a body names another pod or namespace": Attack(
+        (
+            Step(
+                "POST",
+                f"{TENANT_PATH}/bindings",
+                400,
+                {
+                    "apiVersion": "v1",
+                    "kind": "Binding",
+                    "metadata": {"name": "p", "namespace": "victim"},
+                    "target": {"kind": "Node", "name": "n"},
+                },
+            ),
+            Step(
+                "POST",
+                f"{TENANT_PATH}/pods/p/binding",
+                400,
+                {
+                    "apiVersion": "v1",
+                    "kind": "Binding",
+                    "metadata": {"name": "q"},
+                    "target": {"kind": "Node", "name": "n"},
+                },
+            ),
+            Step(
+                "POST",
+                f"{TENANT_PATH}/pods/p/eviction",
+                400,
+                {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "q"}},
+            ),
+            Step(
+                "POST",
+                f"{TENANT_PATH}/events",
+                422,
+                {
+                    "apiVersion": "v1",
+                    "kind": "Event",
+                    "metadata": {"name": "e"},
+                    "involvedObject": {"namespace": "victim"},
+                },
+            ),
+            Step(
+                "POST",
+                f"{RBAC}/namespaces/{TENANT}/roles",
+                400,
+                {
+                    "apiVersion": "rbac.authorization.k8s.io/v1",
+                    "kind": "Role",
+                    "metadata": {"name": "r", "namespace": "victim"},
+                    "rules": [],
+                },
+            ),
+            Step(
+                "POST",
+                f"{RBAC}/namespaces/{TENANT}/roles",
+                400,
+                {
+                    "apiVersion": "rbac.authorization.k8s.io/v1",
+                    "kind": "ClusterRole",
+                    "metadata": {"name": "r"},
+                    "rules": [],
+                },
+            ),
+            Step(
+                "POST",
+                f"{TENANT_PATH}/configmaps",
+                400,
+                {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "r"}},
+            ),
+        ),
+        inside=(EVERYTHING,),
+    ),
+    "a namespace is made by a right to another verb": Attack(
+        (
+            Step(
+                "PATCH",
+                "/api/v1/namespaces/{user}?fieldManager=a",
+                403,
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "{user}"}},
+                APPLY,
+            ),
+            Step(
+                "PATCH",
+                "/api/v1/namespaces/{user}?fieldManager=a",
+                400,
+                {"apiVersion": "v1", "kind": "Namespace"},
+                APPLY,
+            ),
+            Step(
+                "PUT",
+                "/api/v1/namespaces/{user}",
+                404,
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "{user}"}},
+            ),
+            Step(
+                "POST",
+                "/api/v1/namespaces",
+                403,
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "{user}"}},
+            ),
+            Step("DELETE", "/api/v1/namespaces", 403),
+            Step(
+                "PUT",
+                f"{VICTIM_PATH}/finalize",
+                403,
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "victim"}},
+            ),
+        ),
+        rules=(rule("", "namespaces", "get patch update"),),
+    ),
+    "reviews of other users": Attack(
+        (
+            Step("POST", f"{ACCESS}/subjectaccessreviews", 403, {}),
+            Step("POST", f"{ACCESS}/namespaces/{TENANT}/localsubjectaccessreviews", 403, {}),
+            Step("POST", "/apis/authentication.k8s.io/v1/tokenreviews", 403, {}),
+            Step(
+                "POST",
+                f"{ACCESS}/selfsubjectaccessreviews",
+                201,
+                {
+                    "apiVersion": "authorization.k8s.io/v1",
+                    "kind": "SelfSubjectAccessReview",
+                    "spec": {"resourceAttributes": {"verb": "get", "resource": "secrets"}},
+                },
+            ),
+            Step("GET", f"{ACCESS}/selfsubjectaccessreviews", 403),
         ),
     ),
 }

@@ -74,6 +74,13 @@ LEASE = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"
 MAPS = f"{TENANT_PATH}/configmaps"
 MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{user}"}}
 
+
+def odd(kind: str, name: str, *, group: str = _RBAC) -> Object:
+    """Return a ClusterRoleBinding with an unusual reference."""
+    made = binding("ClusterRoleBinding", "odd-{user}", name)
+    return made | {"roleRef": {"apiGroup": group, "kind": kind, "name": name}}
+
+
 ATTACKS: dict[str, Attack] = {
     "a new role that aggregates": Attack(
         (
@@ -469,5 +476,19 @@ ATTACKS: dict[str, Attack] = {
             ),
         ),
         rules=(rule("*", "*", "update create"), HOLDS),
+    ),
+    "bindings of odd references": Attack(
+        (
+            Step("POST", BINDINGS, 422, odd("ClusterRole", "system:discovery", group="a.io")),
+            Step("POST", BINDINGS, 403, odd("ClusterRole", "cluster-admin", group="a.io")),
+            Step("POST", BINDINGS, 400, odd("Role", "view")),
+            Step(
+                "POST",
+                f"{INSIDE}/rolebindings",
+                404,
+                {**odd("Role", "none-{user}"), "kind": "RoleBinding"},
+            ),
+        ),
+        rules=(MANAGES, HOLDS),
     ),
 }

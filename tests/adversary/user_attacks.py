@@ -151,7 +151,7 @@ ATTACKS: dict[str, Attack] = {
         (
             token(201),
             token(201, {"name": "{user}", "namespace": TENANT}),
-            token(422, {"namespace": "victim"}),
+            token(400, {"namespace": "victim"}),
             token(422, {"name": "default"}),
             token(409, {"uid": "x"}),
             token(422, expirationSeconds=1),

@@ -39,7 +39,8 @@ class FieldSelector:
     def from_text(cls, text: str) -> FieldSelector:
         r"""Parse the text form; `\` escapes a comma, an equal sign or itself in a value."""
         requirements = []
-        for part in _split(text):
+        # Sorted as in Go, which decides the name that a request with several names is for.
+        for part in sorted(_split(text)):
             match = _PART.fullmatch(part)
             if match is None:
                 raise ObjectError(

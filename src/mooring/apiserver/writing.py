@@ -38,9 +38,6 @@ Object = dict[str, Any]
 
 NAME_MISMATCH = "the name of the object ({}) does not match the name on the URL ({})"
 NAMELESS = "the name of the object ({} based on URL) was undeterminable: name must be provided"
-NAMESPACE_MISMATCH = (
-    "the namespace of the provided object does not match the namespace sent on the request"
-)
 #: Methods that are authorized as update or patch and may create an object.
 _CREATES_TOO = frozenset({"PUT", "PATCH"})
 #: How many generated names are tried; apiserver: pkg/registry/generic/registry/store.go
@@ -86,13 +83,11 @@ def create(write: Write, obj: Object) -> Stored:
 def _place(write: Write, obj: Object) -> None:
     """Set an object's namespace to the request's; refuse a different one."""
     metadata = obj.setdefault("metadata", {})
-    namespace = metadata.get("namespace") or ""
     if not write.served.namespaced:
         # Drop the namespace of a cluster-scoped object; its path cannot have one.
         metadata.pop("namespace", None)
         return
-    if namespace and namespace != write.info.namespace:
-        raise refusals.bad_request(NAMESPACE_MISMATCH)
+    bodies.check_namespace(metadata, write.info.namespace)
     if write.info.namespace:
         metadata["namespace"] = write.info.namespace
 
@@ -166,11 +161,7 @@ def update_one(
     write = Write(cluster, request, info, served, bodies.options(request))
     obj = bodies.read_object(request, served, write.options)
     _place(write, obj)
-    name = obj["metadata"].get("name") or ""
-    if name != info.name:
-        if name:
-            raise refusals.bad_request(NAME_MISMATCH.format(name, info.name))
-        raise refusals.bad_request(NAMELESS.format(info.name))
+    _check_name(write, obj)
     strategies.default(cluster, served, obj)
     live = cluster.store.get(served.store, key_of(info.namespace, info.name))
     if live is None and served.store in _CREATE_ON_UPDATE and not info.subresource:
@@ -337,7 +328,7 @@ def _patched(write: Write, live: Stored, obj: Object) -> Object:
     metadata = obj.setdefault("metadata", {})
     _check_name(write, obj)
     if served.namespaced and metadata.get("namespace") != write.info.namespace:
-        raise refusals.bad_request(NAMESPACE_MISMATCH)
+        raise refusals.bad_request(bodies.NAMESPACE_MISMATCH)
     _preconditions(write, there, obj)
     strategies.default(write.cluster, served, obj)
     track(write, there, obj)
@@ -346,9 +337,11 @@ def _patched(write: Write, live: Stored, obj: Object) -> Object:
 
 def _check_name(write: Write, obj: Object) -> None:
     """Refuse an object with another name than that of the path."""
-    name = obj["metadata"].get("name", "")
-    if name != write.info.name:
-        raise refusals.bad_request(NAME_MISMATCH.format(name, write.info.name))
+    name, wanted = obj["metadata"].get("name") or "", write.info.name
+    if not name:
+        raise refusals.bad_request(NAMELESS.format(wanted))
+    if name != wanted:
+        raise refusals.bad_request(NAME_MISMATCH.format(name, wanted))
 
 
 def _apply(write: Write) -> ApiResponse:
@@ -379,8 +372,7 @@ def _apply(write: Write) -> ApiResponse:
         raise refusals.bad_request(str(error)) from None
     bodies.take_errors(errors, served.kind, served.group_version, write.options)
     obj = version_conversion.to_stored(served, decoded)
-    metadata = obj.setdefault("metadata", {})
-    metadata.setdefault("name", info.name)
+    obj.setdefault("metadata", {})
     _check_name(write, obj)
     _place(write, obj)
     strategies.default(write.cluster, served, obj)

@@ -82,9 +82,8 @@ METADATA: dict[str, tuple[dict[str, str], int, str]] = {
     ),
     "another namespace": (
         {"namespace": "other"},
-        422,
-        'metadata.namespace: Invalid value: "other": must match the service account namespace if '
-        "specified",
+        400,
+        "the namespace of the provided object does not match the namespace sent on the request",
     ),
     "another account of that name": ({"uid": "x"}, 409, "the UID in the token request (x) does"),
 }

@@ -92,10 +92,13 @@ def _check_binding(write: Write, obj: Object) -> None:
     if authorizer.allows(Attributes(user, "bind", group, "*", target, "", namespace, name)):
         return
     is_role = target == "roles"
+    if is_role and not namespace:
+        raise refusals.bad_request("Namespace parameter required.")
     place = ROLES if is_role else CLUSTER_ROLES
     role = write.cluster.lookup(place, namespace if is_role else "", name)
     if role is None:
-        raise refusals.not_found(target, _GROUP, name)
+        # kube-apiserver names the resource of the request, which is the binding.
+        raise refusals.not_found(write.served.name, _GROUP, name)
     if missing := _missing(authorizer, user, namespace, authorizer.rules_of(role)):
         raise _forbidden(write.served, obj, missing)
 

@@ -43,11 +43,10 @@ def create(
     if cluster.lookup("/namespaces", "", info.namespace) is None:
         raise refusals.not_found("namespaces", "", info.namespace)
     metadata = asked.setdefault("metadata", {})
-    for field, wanted in (("name", info.name), ("namespace", info.namespace)):
-        given = metadata.get(field) or ""
-        if given and given != wanted:
-            why = f"must match the service account {field} if specified"
-            raise _invalid(info.name, f"metadata.{field}", given, why)
+    bodies.check_namespace(metadata, info.namespace)
+    if (metadata.get("name") or info.name) != info.name:
+        why = "must match the service account name if specified"
+        raise _invalid(info.name, "metadata.name", metadata["name"], why)
     account = cluster.find(served, info.namespace, info.name).object
     uid = account["metadata"]["uid"]
     if metadata.get("uid") and metadata["uid"] != uid:

@@ -137,12 +137,13 @@ def _conditions(request: Object) -> list[FieldError]:
             problems.append(required(f"{path}.status"))
         elif status not in known:
             problems.append(not_supported(f"{path}.status", status, known))
-        if {type, *seen} >= {"Approved", "Denied"} and type in ("Approved", "Denied"):
-            why = "Approved and Denied conditions are mutually exclusive"
-            problems.append(invalid(_WHERE, type, why))
         if type in seen:
             problems.append(duplicate(f"{path}.type", type))
         seen.add(type)
+    if seen >= {"Approved", "Denied"}:
+        given = [f'conditions[{{"type": "{type}"}}]' for type in ("Approved", "Denied")]
+        why = f"must specify at most one of: {', '.join(f'`{one}`' for one in given)}"
+        problems.append(invalid(_WHERE, f"{{{', '.join(given)}}}", why))
     return problems
 
 
