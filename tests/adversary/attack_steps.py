@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import urllib3
 
+from tests.support import kubeconfigs
 from tests.support.control_plane import ControlPlane
 from tests.support.waiting import eventually
 
@@ -257,6 +258,30 @@ class Side:
 
     def _is_allowed(self, step: Step) -> bool:
         return self._send(step, "", "").allowed
+
+    def with_certificate(self, user: str, groups: tuple[str, ...], token: str) -> Object:
+        """Return the user for which the server takes a certificate with a token besides."""
+        _, pair = kubeconfigs.read(self._plane.kubeconfig(user, groups))
+        pool = urllib3.PoolManager(
+            ca_certs=str(self._plane.certificate_authority),
+            cert_file=pair["client-certificate"],
+            key_file=pair["client-key"],
+        )
+        tokens = {"admin": self._plane.access.token, "invalid": "a.b.c"}
+        bearer = {"Authorization": f"Bearer {tokens[token]}"} if token else {}
+        version = "authentication.k8s.io/v1"
+        response = pool.request(
+            "POST",
+            f"{self._plane.url}/apis/{version}/selfsubjectreviews",
+            headers={"Content-Type": JSON, **bearer},
+            body=json.dumps({"apiVersion": version, "kind": "SelfSubjectReview"}),
+        )
+        pool.clear()
+        found = msgspec.json.decode(response.data)
+        if response.status != 201:
+            return {"message": found["message"]}
+        info = found["status"]["userInfo"]
+        return {"username": info["username"], "groups": info["groups"]}
 
     def outcomes(self, name: str) -> list[Outcome]:
         """Return the outcomes of the steps of an attack, which runs once."""

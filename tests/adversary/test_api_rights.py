@@ -65,3 +65,30 @@ def test_attack_meets_the_answers_of_kube_apiserver(local: Side, real: Side, nam
     ]
     assert [code for _, _, code, _ in shown] == [step.code for step in steps], shown
     assert ours == shown
+
+
+#: Name and groups of a certificate, and the token that is sent besides.
+CERTIFICATES: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "a certificate alone": ("ann", ("devs",), ""),
+    "a certificate and another user's token": ("ann", (), "admin"),
+    "a certificate and an invalid token": ("ann", (), "invalid"),
+    "a certificate of the anonymous user": ("system:anonymous", (), ""),
+    "a certificate of an unauthenticated user": ("bob", ("system:unauthenticated",), ""),
+    "a certificate of a service account": ("system:serviceaccount:victim:default", (), ""),
+}
+
+
+@pytest.mark.parametrize(("user", "groups", "token"), CERTIFICATES.values(), ids=CERTIFICATES)
+def test_certificate_precedes_a_token(
+    local: Side, user: str, groups: tuple[str, ...], token: str
+) -> None:
+    found = local.with_certificate(user, groups, token)
+    assert f'"{user}"' in found["message"] if "message" in found else found["username"] == user
+
+
+@pytest.mark.parametrize(("user", "groups", "token"), CERTIFICATES.values(), ids=CERTIFICATES)
+def test_certificate_counts_as_with_kube_apiserver(
+    local: Side, real: Side, user: str, groups: tuple[str, ...], token: str
+) -> None:
+    ours = local.with_certificate(user, groups, token)
+    assert ours == real.with_certificate(user, groups, token)
