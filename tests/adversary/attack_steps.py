@@ -33,6 +33,8 @@ _GROUP = "rbac.authorization.k8s.io"
 TENANT, VICTIM = "tenant", "victim"
 TENANT_PATH, VICTIM_PATH = f"/api/v1/namespaces/{TENANT}", f"/api/v1/namespaces/{VICTIM}"
 
+SECRETS = f"{TENANT_PATH}/secrets"
+TOKEN = f"{TENANT_PATH}/serviceaccounts/{{user}}/token"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 APPROVAL = "api-approved.kubernetes.io"
 CUSTOM = "/apis/example.com/v1"
@@ -78,6 +80,9 @@ def rule(group: str, resources: str, verbs: str, names: str = "") -> Object:
         "verbs": verbs.split(),
     }
     return made | {"resourceNames": names.split()} if names else made
+
+
+EVERYTHING = rule("*", "*", "*")
 
 
 def admin(method: str, path: str, code: int, body: Any = None, **more: Any) -> Step:
@@ -237,9 +242,8 @@ class Side:
         return self._send(step, "", "").code == 200
 
     def _token(self, user: str) -> str:
-        path = f"{TENANT_PATH}/serviceaccounts/{user}/token"
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-        return self._send(admin("POST", path, 201, body), user, "").token
+        return self._send(admin("POST", TOKEN, 201, body), user, "").token
 
     def _wait_for_rights(self, user: str) -> None:
         """Wait until the authorizer, which reads from a cache, knows the rights of a user."""

@@ -7,12 +7,15 @@ from typing import Any
 from tests.adversary.attack_steps import (
     APPLY,
     CUSTOM,
+    EVERYTHING,
     JSON_PATCH,
     MERGE,
     RBAC,
+    SECRETS,
     STRATEGIC,
     TENANT,
     TENANT_PATH,
+    TOKEN,
     VICTIM_PATH,
     Attack,
     Step,
@@ -22,17 +25,10 @@ from tests.adversary.attack_steps import (
 
 Object = dict[str, Any]
 
-EVERYTHING = rule("*", "*", "*")
-SECRETS = f"{TENANT_PATH}/secrets"
 WATCHED = f"/api/v1/watch/namespaces/{TENANT}/secrets"
-REVIEW = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
-REVIEW_BODY = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-ACCOUNTS = f"{TENANT_PATH}/serviceaccounts"
-TOKEN = f"{ACCOUNTS}/{{user}}/token"
 ACCESS = "/apis/authorization.k8s.io/v1"
 THINGS = f"{CUSTOM}/namespaces/{TENANT}/things"
 MINE = "fieldSelector=metadata.name%3Dmine"
-TENANT_USER = f"system:serviceaccount:{TENANT}:{{user}}"
 
 
 def thing(name: str) -> Object:

@@ -71,6 +71,25 @@ OWN = f"{ROLES}/own-{{user}}"
 OWN_ROLE = cluster_role("own-{user}", HOLDS)
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{TENANT}/leases"
 LEASE = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "{user}"}}
+SERVICE = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "{user}"},
+    "spec": {"ports": [{"port": 80}]},
+}
+LIMITS = {
+    "apiVersion": "v1",
+    "kind": "LimitRange",
+    "metadata": {"name": "{user}"},
+    "spec": {"limits": []},
+}
+CLASSES = "/apis/node.k8s.io/v1/runtimeclasses/{user}"
+RUNTIME_CLASS = {
+    "apiVersion": "node.k8s.io/v1",
+    "kind": "RuntimeClass",
+    "metadata": {"name": "{user}"},
+    "handler": "a",
+}
 MAPS = f"{TENANT_PATH}/configmaps"
 MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{user}"}}
 
@@ -360,34 +379,14 @@ ATTACKS: dict[str, Attack] = {
         (
             Step("PUT", f"{LEASES}/{{user}}", 403, LEASE),
             Step("PUT", f"{LEASES}/{{user}}?dryRun=All", 403, LEASE),
-            Step(
-                "PUT",
-                f"{TENANT_PATH}/services/{{user}}",
-                403,
-                {
-                    "apiVersion": "v1",
-                    "kind": "Service",
-                    "metadata": {"name": "{user}"},
-                    "spec": {"ports": [{"port": 80}]},
-                },
-            ),
+            Step("PUT", f"{TENANT_PATH}/services/{{user}}", 403, SERVICE),
             Step(
                 "PUT",
                 f"{TENANT_PATH}/endpoints/{{user}}",
                 403,
                 {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "{user}"}},
             ),
-            Step(
-                "PUT",
-                f"{TENANT_PATH}/limitranges/{{user}}",
-                403,
-                {
-                    "apiVersion": "v1",
-                    "kind": "LimitRange",
-                    "metadata": {"name": "{user}"},
-                    "spec": {"limits": []},
-                },
-            ),
+            Step("PUT", f"{TENANT_PATH}/limitranges/{{user}}", 403, LIMITS),
             Step(
                 "PUT",
                 f"{TENANT_PATH}/events/{{user}}",
@@ -399,17 +398,7 @@ ATTACKS: dict[str, Attack] = {
                     "involvedObject": {"namespace": TENANT},
                 },
             ),
-            Step(
-                "PUT",
-                "/apis/node.k8s.io/v1/runtimeclasses/{user}",
-                403,
-                {
-                    "apiVersion": "node.k8s.io/v1",
-                    "kind": "RuntimeClass",
-                    "metadata": {"name": "{user}"},
-                    "handler": "a",
-                },
-            ),
+            Step("PUT", CLASSES, 403, RUNTIME_CLASS),
             Step("PUT", f"{ROLES}/own-{{user}}", 403, OWN_ROLE),
             Step(
                 "PUT",
@@ -433,39 +422,9 @@ ATTACKS: dict[str, Attack] = {
     "update and create create": Attack(
         (
             Step("PUT", f"{LEASES}/{{user}}", 201, LEASE),
-            Step(
-                "PUT",
-                f"{TENANT_PATH}/services/{{user}}",
-                201,
-                {
-                    "apiVersion": "v1",
-                    "kind": "Service",
-                    "metadata": {"name": "{user}"},
-                    "spec": {"ports": [{"port": 80}]},
-                },
-            ),
-            Step(
-                "PUT",
-                f"{TENANT_PATH}/limitranges/{{user}}",
-                201,
-                {
-                    "apiVersion": "v1",
-                    "kind": "LimitRange",
-                    "metadata": {"name": "{user}"},
-                    "spec": {"limits": []},
-                },
-            ),
-            Step(
-                "PUT",
-                "/apis/node.k8s.io/v1/runtimeclasses/{user}",
-                201,
-                {
-                    "apiVersion": "node.k8s.io/v1",
-                    "kind": "RuntimeClass",
-                    "metadata": {"name": "{user}"},
-                    "handler": "a",
-                },
-            ),
+            Step("PUT", f"{TENANT_PATH}/services/{{user}}", 201, SERVICE),
+            Step("PUT", f"{TENANT_PATH}/limitranges/{{user}}", 201, LIMITS),
+            Step("PUT", CLASSES, 201, RUNTIME_CLASS),
             Step("PUT", f"{ROLES}/own-{{user}}", 201, OWN_ROLE),
             Step("PUT", f"{INSIDE}/roles/own-{{user}}", 201, role("own-{user}", HOLDS)),
             Step(

@@ -16,30 +16,13 @@ from mooring.apiserver.namespaces import NamespaceLifecycle
 from mooring.apiserver.resource_store import ResourceStore
 from mooring.apiserver.sqlite_journal import SqliteJournal
 from mooring.errors import StorageError
+from tests.adversary.attack_steps import APPLY, DEFINITIONS, JSON, MERGE, definition
 from tests.apiserver.api_server import MAPS, PODS, ApiServer, config_map, pod
 
 Object = dict[str, Any]
 
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 THINGS = "/apis/example.com/v1/things"
-DEFINITION = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "things.example.com"},
-    "spec": {
-        "group": "example.com",
-        "scope": "Cluster",
-        "names": {"plural": "things", "kind": "Thing"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {"openAPIV3Schema": {"type": "object"}},
-            }
-        ],
-    },
-}
+DEFINITION = definition("things", "example.com", scope="Cluster")
 
 
 class SmallDisk(SqliteJournal):
@@ -102,14 +85,12 @@ async def _scene(folder: Path) -> tuple[ApiServer, SmallDisk]:
     await server.ask("POST", MAPS, config_map("a", old="1"))
     await server.ask("POST", MAPS, config_map("b", old="1"))
     await server.ask("POST", PODS, pod("p"))
-    await server.ask("POST", CRDS, DEFINITION)
-    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}}
+    await server.ask("POST", DEFINITIONS, DEFINITION)
+    thing = {"apiVersion": "example.com/v1", "kind": "Things", "metadata": {"name": "t"}}
     assert (await server.send("POST", THINGS, thing)).code == 201
     return server, journal
 
 
-MERGE = "application/merge-patch+json"
-APPLY = "application/apply-patch+yaml"
 BINDING = {
     "apiVersion": "v1",
     "kind": "Binding",
@@ -117,15 +98,20 @@ BINDING = {
     "target": {"kind": "Node", "name": "n"},
 }
 WRITES: dict[str, tuple[str, str, Any, str]] = {
-    "create": ("POST", MAPS, config_map("new"), "application/json"),
-    "update": ("PUT", f"{MAPS}/a", config_map("a", new="1"), "application/json"),
+    "create": ("POST", MAPS, config_map("new"), JSON),
+    "update": ("PUT", f"{MAPS}/a", config_map("a", new="1"), JSON),
     "patch": ("PATCH", f"{MAPS}/a", {"data": {"new": "1"}}, MERGE),
     "apply": ("PATCH", f"{MAPS}/new?fieldManager=m", config_map("new"), APPLY),
-    "delete": ("DELETE", f"{MAPS}/a", None, "application/json"),
-    "delete of a pod": ("DELETE", f"{PODS}/p", None, "application/json"),
-    "delete of a definition": ("DELETE", f"{CRDS}/things.example.com", None, "application/json"),
-    "delete of all": ("DELETE", MAPS, None, "application/json"),
-    "binding": ("POST", f"{PODS}/p/binding", BINDING, "application/json"),
+    "delete": ("DELETE", f"{MAPS}/a", None, JSON),
+    "delete of a pod": ("DELETE", f"{PODS}/p", None, JSON),
+    "delete of a definition": (
+        "DELETE",
+        f"{DEFINITIONS}/things.example.com",
+        None,
+        "application/json",
+    ),
+    "delete of all": ("DELETE", MAPS, None, JSON),
+    "binding": ("POST", f"{PODS}/p/binding", BINDING, JSON),
     "status": ("PATCH", f"{PODS}/p/status", {"status": {"phase": "Failed"}}, MERGE),
 }
 

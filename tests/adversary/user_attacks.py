@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tests.adversary.attack_steps import (
+    EVERYTHING,
+    SECRETS,
     TENANT,
-    TENANT_PATH,
+    TOKEN,
     VICTIM_PATH,
     Attack,
     Step,
@@ -16,14 +18,8 @@ from tests.adversary.attack_steps import (
 
 Object = dict[str, Any]
 
-EVERYTHING = rule("*", "*", "*")
-SECRETS = f"{TENANT_PATH}/secrets"
-WATCHED = f"/api/v1/watch/namespaces/{TENANT}/secrets"
 REVIEW = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 REVIEW_BODY = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-ACCOUNTS = f"{TENANT_PATH}/serviceaccounts"
-TOKEN = f"{ACCOUNTS}/{{user}}/token"
-MINE = "fieldSelector=metadata.name%3Dmine"
 TENANT_USER = f"system:serviceaccount:{TENANT}:{{user}}"
 
 

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.auth.authorization import CLUSTER_BINDINGS, CLUSTER_ROLES
 from mooring.apiserver.auth.claim_status import check_rights, drop_deallocated
 from mooring.apiserver.auth.tokens import NODE_NAME
 from mooring.apiserver.bodies import WriteOptions
 from mooring.apiserver.http import ApiRequest, RequestUser
 from mooring.apiserver.request_paths import RequestInfo
 from mooring.apiserver.write import Write
-from tests.apiserver.api_server import ApiServer
+from tests.apiserver.api_server import ApiServer, grant_cluster
 
 Object = dict[str, Any]
 
@@ -45,13 +44,7 @@ def _problems(new: Object, old: Object, verb: str = "", *, node: str = "") -> li
         "resourceNames": ["d.io"],
         "verbs": [verb],
     }
-    server.store.put(CLUSTER_ROLES, "r", {"metadata": {"name": "r"}, "rules": [rule]})
-    binding = {
-        "metadata": {"name": "b"},
-        "roleRef": {"kind": "ClusterRole", "name": "r"},
-        "subjects": [{"kind": "User", "name": NAME}],
-    }
-    server.store.put(CLUSTER_BINDINGS, "b", binding)
+    grant_cluster(server, NAME, rule)
     user = RequestUser(NAME, extra={NODE_NAME: (node,)} if node else {})
     info = RequestInfo(
         "update",

@@ -6,17 +6,12 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.auth.authorization import (
-    CLUSTER_BINDINGS,
-    CLUSTER_ROLES,
-    Attributes,
-    Authorizer,
-)
+from mooring.apiserver.auth.authorization import Attributes, Authorizer
 from mooring.apiserver.auth.impersonation import Impersonator, split_account, wanted_user
 from mooring.apiserver.auth.tokens import NODE_NAME
 from mooring.apiserver.http import RequestUser
 from mooring.apiserver.refusals import Refusal
-from tests.apiserver.api_server import ApiServer
+from tests.apiserver.api_server import ApiServer, grant_cluster
 
 AGENT = RequestUser("system:serviceaccount:n:agent", extra={NODE_NAME: ("node-1",)})
 NODE = RequestUser("system:node:node-1")
@@ -30,13 +25,7 @@ def _rule(group: str, resource: str, verb: str) -> dict[str, Any]:
 def _impersonator(*rules: dict[str, Any], user: str = AGENT.name) -> Impersonator:
     """Return the check on a server on which a user has rights."""
     server = ApiServer()
-    server.store.put(CLUSTER_ROLES, "r", {"metadata": {"name": "r"}, "rules": list(rules)})
-    binding = {
-        "metadata": {"name": "b"},
-        "roleRef": {"kind": "ClusterRole", "name": "r"},
-        "subjects": [{"kind": "User", "name": user}],
-    }
-    server.store.put(CLUSTER_BINDINGS, "b", binding)
+    grant_cluster(server, user, *rules)
     return Impersonator(Authorizer(server.cluster))
 
 

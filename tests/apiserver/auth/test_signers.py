@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from mooring.apiserver.auth import signers
-from mooring.apiserver.auth.authorization import CLUSTER_BINDINGS, CLUSTER_ROLES
 from mooring.apiserver.bodies import WriteOptions
 from mooring.apiserver.http import ApiRequest, RequestUser
 from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.request_paths import RequestInfo
 from mooring.apiserver.write import Write
-from tests.apiserver.api_server import ApiServer
+from tests.apiserver.api_server import ApiServer, grant_cluster
 
 JANE = RequestUser("jane")
 
@@ -22,14 +21,7 @@ def _write(resource: str, subresource: str, verb: str = "", signer: str = "") ->
     """Return a write by Jane, who has a right to a signer."""
     server = ApiServer()
     rule = {"apiGroups": ["certificates.k8s.io"], "resources": ["signers"], "verbs": [verb]}
-    role = {"metadata": {"name": "r"}, "rules": [rule | {"resourceNames": [signer]}]}
-    server.store.put(CLUSTER_ROLES, "r", role)
-    binding = {
-        "metadata": {"name": "b"},
-        "roleRef": {"kind": "ClusterRole", "name": "r"},
-        "subjects": [{"kind": "User", "name": "jane"}],
-    }
-    server.store.put(CLUSTER_BINDINGS, "b", binding)
+    grant_cluster(server, JANE.name, rule | {"resourceNames": [signer]})
     served = server.served(f"certificates.k8s.io/{resource}")
     info = RequestInfo("update", "", subresource=subresource)
     request = ApiRequest("PUT", "", {}, {}, user=JANE)
