@@ -9,13 +9,13 @@ import pytest
 
 from mooring import Plugin, Status
 from mooring.errors import ApiError, JournalError, PluginError
-from mooring.explain.journal.entries import Bound, SegmentHead
-from mooring.explain.journal.journal_folder import JournalFolder
-from mooring.explain.journal.journal_questions import JournalAnswer, JournalQuestion
-from mooring.explain.journal.journal_reading import read_journal
-from mooring.insight.replay.child_replayer import ChildReplayer
+from mooring.explain.journal_questions import JournalAnswer, JournalQuestion
+from mooring.journal.entries import Bound, SegmentHead
+from mooring.journal.journal_folder import JournalFolder
+from mooring.journal.journal_reading import read_journal
 from mooring.local.local_scheduler import WAITING
 from mooring.registry import load_plugin
+from mooring.replay.child_replayer import ChildReplayer
 from tests.apiserver.api_server import pod
 from tests.local.clusters import Broken, nodes_of, plan, running
 

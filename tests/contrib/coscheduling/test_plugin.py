@@ -30,9 +30,9 @@ from mooring.contrib.coscheduling.plugin import (
 from mooring.errors import ConfigErrors
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.decision import Decision
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import check_plugin, make_node, make_pod
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.contrib.profiles import configuration, make_scheduler
 
 
