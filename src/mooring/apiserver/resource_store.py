@@ -148,11 +148,14 @@ class Journal(Protocol):
         ...
 
     def put(self, resource: str, key: str, version: int, data: bytes, is_loaded: bool) -> None:
-        """Write an object."""
+        """Write an object; raise StorageError if it cannot be written."""
         ...
 
     def delete(self, resource: str, key: str, version: int) -> None:
-        """Delete an object, and record the resource version of its deletion."""
+        """Delete an object, and record the resource version of its deletion.
+
+        Raise StorageError if that cannot be written.
+        """
         ...
 
     def close(self) -> None:
@@ -275,18 +278,20 @@ class ResourceStore:
     def put(self, resource: str, key: str, object: Object, *, is_loaded: bool = False) -> Stored:
         """Store a new or changed object; sets its resourceVersion.
 
-        Only a new object can be marked as loaded; a change keeps the mark.
+        Only a new object can be marked as loaded; a change keeps the mark. Raise StorageError if
+        the journal cannot keep it; then nothing has changed.
         """
         shelf = self._shelf(resource)
         old = shelf.objects.get(key)
         if old is not None:
             is_loaded = old.is_loaded
-        self.version += 1
-        object["metadata"]["resourceVersion"] = str(self.version)
-        stored = Stored(key, object, self.version, is_loaded=is_loaded)
-        stored.keep_by(self._note)
+        version = self.version + 1
+        object["metadata"]["resourceVersion"] = str(version)
+        stored = Stored(key, object, version, is_loaded=is_loaded)
         if self._journal is not None:
-            self._journal.put(resource, key, self.version, stored.data, is_loaded)
+            self._journal.put(resource, key, version, stored.data, is_loaded)
+        self.version = version
+        stored.keep_by(self._note)
         shelf.objects[key] = stored
         if old is None:
             bisect.insort(shelf.keys, key)
@@ -301,18 +306,21 @@ class ResourceStore:
     def delete(self, resource: str, key: str, last: Object | None = None) -> Stored:
         """Remove an object; return it as watchers see it.
 
-        `last` is its final state, if that differs from the stored one.
+        `last` is its final state, if that differs from the stored one. Raise StorageError if the
+        journal cannot record the deletion; then nothing has changed.
         """
         shelf = self._shelf(resource)
-        old = shelf.objects.pop(key)
-        shelf.keys.pop(bisect.bisect_left(shelf.keys, key))
-        self.version += 1
+        old = shelf.objects[key]
+        version = self.version + 1
         seen = dict(last if last is not None else old.object)
-        seen["metadata"] = seen["metadata"] | {"resourceVersion": str(self.version)}
-        stored = Stored(key, seen, self.version)
-        stored.keep_by(self._note)
+        seen["metadata"] = seen["metadata"] | {"resourceVersion": str(version)}
+        stored = Stored(key, seen, version)
         if self._journal is not None:
-            self._journal.delete(resource, key, self.version)
+            self._journal.delete(resource, key, version)
+        self.version = version
+        stored.keep_by(self._note)
+        del shelf.objects[key]
+        shelf.keys.pop(bisect.bisect_left(shelf.keys, key))
         self._announce(StoreEvent(DELETED, resource, stored, old))
         return stored
 

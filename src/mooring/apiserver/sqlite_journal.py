@@ -7,12 +7,13 @@ writes, which is acceptable for a cluster on one machine.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from mooring.errors import ConfigError
+from mooring.errors import ConfigError, StorageError
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS objects (
@@ -35,7 +36,7 @@ class SqliteJournal:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = folder / "objects.db"
+        path = self._path = folder / "objects.db"
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self._db = sqlite3.connect(path, isolation_level=None, timeout=0)
         try:
@@ -63,16 +64,33 @@ class SqliteJournal:
         return int(row[0])
 
     def put(self, resource: str, key: str, version: int, data: bytes, is_loaded: bool) -> None:
-        """Write an object."""
-        self._db.execute(_WRITE, (resource, key, version, data, is_loaded))
+        """Write an object; raise StorageError if it cannot be written."""
+        with self._writes():
+            self._db.execute(_WRITE, (resource, key, version, data, is_loaded))
 
     def delete(self, resource: str, key: str, version: int) -> None:
-        """Delete an object, and record the resource version of its deletion."""
-        self._db.execute("BEGIN")
-        self._db.execute("DELETE FROM objects WHERE resource = ? AND key = ?", (resource, key))
-        # No object carries a deletion's version; without this it would be reused after a restart.
-        self._db.execute("UPDATE counter SET version = ?", (version,))
-        self._db.execute("COMMIT")
+        """Delete an object, and record the resource version of its deletion.
+
+        Raise StorageError if that cannot be written; the object is then still there.
+        """
+        with self._writes():
+            self._db.execute("BEGIN")
+            self._db.execute("DELETE FROM objects WHERE resource = ? AND key = ?", (resource, key))
+            # No object carries a deletion's version; otherwise a restart would use it again.
+            self._db.execute("UPDATE counter SET version = ?", (version,))
+            self._db.execute("COMMIT")
+
+    @contextlib.contextmanager
+    def _writes(self) -> Iterator[None]:
+        """Undo a write that fails, for example on a full disk."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            # SQLite has rolled back after some errors, not after all.
+            with contextlib.suppress(sqlite3.Error):
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+            raise StorageError(f"cannot write {self._path}: {error}") from None
 
     def close(self) -> None:
         """Close the file."""

@@ -27,8 +27,8 @@ from mooring.app.options import (
     read_log_options,
 )
 from mooring.config import LoadResult, to_v1, to_yaml
+from mooring.config.extender_effects import with_extenders
 from mooring.errors import ConfigError, MooringError
-from mooring.extenders.extenders import with_extenders
 from mooring.framework.plugin import Plugin
 from mooring.observe.confinement import refuse_if_confined
 from mooring.observe.file_rights import warn_of_changeable

@@ -28,6 +28,7 @@ from mooring.config import LoadResult, load_config_data, load_config_text, to_ya
 from mooring.config.config_problems import Problems
 from mooring.config.defaults import API_VERSION, KIND
 from mooring.config.positions import parse
+from mooring.config.rules import warn_unused
 from mooring.config.versions import to_current
 from mooring.errors import ConfigError, MooringError
 from mooring.framework.plugin import Plugin
@@ -258,13 +259,8 @@ def _configure(
         text = _read(args.config)
         # Load the original text first, so that errors have positions in the user's file.
         read = load_config_text(text, file=args.config, registry=registry)
+        read = warn_unused(read, plugins, args.config)
         warnings += (one.partition("; its v1 form is:")[0] for one in read.warnings)
-        used = {name for profile in read.profiles for name in profile.plugins}
-        warnings += (
-            f"{args.config}: no profile uses plugin {plugin.name}: name it in `plugins`"
-            for plugin in plugins
-            if plugin.name not in used
-        )
         data = _v1(text, args.config)
     election = {**(data.get("leaderElection") or {})}
     election.setdefault("leaderElect", True)

@@ -22,9 +22,9 @@ from mooring.cli.progress import ProgressLine
 from mooring.errors import ConfigError, ObjectError, PluginError
 
 if TYPE_CHECKING:
-    from mooring.explain.journal.journal_questions import AttemptReplayer
+    from mooring.config.rules import Rules
+    from mooring.explain.journal_questions import AttemptReplayer
     from mooring.local.local_cluster import LocalClusterSettings
-    from mooring.local.local_scheduler import Plan
 
 #: The default number of fake nodes.
 NODES = 3
@@ -299,7 +299,7 @@ def _replayer(journal: str | None) -> AttemptReplayer | None:
     """Return the replayer that explains attempts of the journal; None without a journal."""
     if journal is None:
         return None
-    from mooring.insight.replay.child_replayer import ChildReplayer
+    from mooring.replay.child_replayer import ChildReplayer
 
     return ChildReplayer()
 
@@ -356,18 +356,18 @@ def _enabled(text: str, features: frozenset[str]) -> tuple[str, ...]:
     return tuple(name for name in asked if name not in refused)
 
 
-def _plan(args: argparse.Namespace) -> Plan:
+def _plan(args: argparse.Namespace) -> Rules:
     """Load the plugins and the configuration; called again whenever they change."""
     from mooring.config.defaults import SCHEDULER_NAME
     from mooring.framework.releases import parse_versions
     from mooring.local.local_gates import scheduler_gates
-    from mooring.local.local_scheduler import make_plan
+    from mooring.local.local_scheduler import make_local_rules
     from mooring.local.reloading import describe
     from mooring.registry import load_plugins
 
     try:
         plugins = [*args.plugins, *load_plugins(args.plugin)]
-        plan = make_plan(
+        plan = make_local_rules(
             args.config,
             plugins,
             scheduler_gates(
@@ -488,7 +488,7 @@ class _Up:
         if detached:
             background.say_ready(text)
 
-    def _record(self, plan: Plan | None) -> None:
+    def _record(self, plan: Rules | None) -> None:
         """Let other commands find this cluster."""
         from mooring.apiserver.api import VERSION
         from mooring.cli.up_summary import added_plugins

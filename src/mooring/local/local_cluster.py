@@ -18,17 +18,18 @@ from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.resources import Resource
 from mooring.client.transports import make_transport
+from mooring.config.rules import Rules
 from mooring.controllers.controlled_kinds import COMPOSITE_POD_GROUPS, POD_GROUPS, WORKLOADS
 from mooring.controllers.controller import Controller
 from mooring.controllers.controllers import GROUP_KINDS, KINDS, SCHEDULING_KINDS
 from mooring.explain.attempt_history import DEFAULT_MEMORY
 from mooring.explain.explainer import Explainer
-from mooring.explain.journal.journal_folder import JournalFolder
-from mooring.explain.journal.journal_limits import MAX_BYTES
-from mooring.explain.journal.journal_questions import AttemptReplayer
+from mooring.explain.journal_questions import AttemptReplayer
+from mooring.journal.journal_folder import JournalFolder
+from mooring.journal.journal_limits import MAX_BYTES
 from mooring.kubelet.image_contents import ImageContents
 from mooring.local.custom_definitions import SETS, definitions, sets_for
-from mooring.local.local_scheduler import LocalScheduler, Plan
+from mooring.local.local_scheduler import LocalScheduler
 from mooring.local.seeding import seed
 from mooring.local.source_cluster import Copied, SourceCluster
 from mooring.local.workers import Workers
@@ -44,7 +45,7 @@ class LocalClusterSettings(msgspec.Struct, frozen=True):
 
     server: ServerSettings
     #: What the scheduler runs; None starts the cluster without a scheduler.
-    plan: Plan | None
+    plan: Rules | None
     nodes: int = 0
     #: The objects it starts with, and the file and line of each; nodes become fake nodes.
     objects: tuple[tuple[dict[str, Any], Where], ...] = ()
@@ -151,8 +152,8 @@ class LocalCluster:
         finally:
             await client.close()
 
-    async def replace_scheduler(self, plan: Plan) -> None:
-        """Switch to another plan; if its plugins cannot be created, the old one stays in use."""
+    async def replace_scheduler(self, plan: Rules) -> None:
+        """Switch to other rules; if its plugins cannot be created, the old one stays in use."""
         assert self._scheduler is not None
         admin = Client(LocalTransport(self.server.api, _ADMIN), clock=self._clock)
         await seed(self.server.cluster, admin, _definitions(_sets_of(plan)))
@@ -190,7 +191,7 @@ def _controllers(
     )
 
 
-def _sets_of(plan: Plan | None) -> tuple[str, ...]:
+def _sets_of(plan: Rules | None) -> tuple[str, ...]:
     """Return the sets of custom resources that the plugins of a plan read."""
     profiles = () if plan is None else plan.config.profiles
     return sets_for(name for profile in profiles for name in profile.plugins)
