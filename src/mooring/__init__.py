@@ -21,7 +21,7 @@ try:
         EventResource,
         QueueingHint,
     )
-    from mooring.framework.diagnosis import Shortfall
+    from mooring.framework.diagnosis import Detail, Shortfall
     from mooring.framework.handle import Handle
     from mooring.framework.node_info import NodeInfo
     from mooring.framework.nodes import Nodes
@@ -54,6 +54,7 @@ __all__ = [
     "Code",
     "ConfigError",
     "CycleState",
+    "Detail",
     "EventResource",
     "Handle",
     "MooringError",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mooring.api.names import (
+    is_counted,
     is_extended_resource,
     is_scalar_resource,
     label_key_problems,
@@ -49,3 +50,18 @@ def test_label_values():
 def test_resources_that_the_scheduler_counts(name, extended, scalar):
     assert is_extended_resource(name) is extended
     assert is_scalar_resource(name) is scalar
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cpu", True),
+        ("ephemeral-storage", True),
+        ("hugepages-2Mi", True),
+        ("vendor.io/nic", True),
+        ("pods", False),
+        ("storage", False),
+    ],
+)
+def test_counted_resources(name: str, expected: bool) -> None:
+    assert is_counted(name) is expected

@@ -33,11 +33,20 @@ def settings(*argv: str) -> ControllersSettings:
     return make_settings(parse_flags(FLAGS, argv, program=PROGRAM), configure())
 
 
-def test_every_flag_has_the_name_of_one_of_a_scheduler() -> None:
+def test_every_other_flag_has_the_name_of_one_of_a_scheduler() -> None:
     known = {flag.name: flag.kind for group in ALL for flag in group.flags}
-    for group in FLAGS:
-        for flag in group.flags:
-            assert known[flag.name] == flag.kind
+    own = {
+        flag.name for group in FLAGS for flag in group.flags if known.get(flag.name) != flag.kind
+    }
+    assert own == {"elastic-quota-pod-requests"}
+
+
+@pytest.mark.parametrize("mode", ["Containers", "Scheduler"])
+def test_the_requests_that_quotas_count_are_chosen(mode: str) -> None:
+    assert settings().quota_requests == "Containers"
+    assert settings(f"--elastic-quota-pod-requests={mode}").quota_requests == mode
+    with pytest.raises(ConfigError, match='must be Containers or Scheduler, got "All"'):
+        settings("--elastic-quota-pod-requests=All")
 
 
 def test_defaults_do_not_meet_those_of_a_scheduler() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
@@ -17,7 +20,7 @@ from tests.browser.test_nodes import NODES, asking
 from tests.browser.visits import serious_findings, texts, visit
 from tests.local.clusters import Reader, manifests, plan, running
 from tests.support.leaders import leading
-from tests.support.pages import serving
+from tests.support.pages import ServedPage, serving
 
 MARKUP = "<img src=x onerror=\"document.title='hit'\"><b id=planted>bold</b>"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -68,6 +71,19 @@ async def give_rights(cluster: Reader, rules: list[Any], folder: Path) -> None:
     config = yaml.safe_load((folder / "kubeconfig").read_text())
     config["users"][0]["user"] = {"token": answer["status"]["token"]}
     (folder / "limited").write_text(yaml.safe_dump(config))
+
+
+@asynccontextmanager
+async def limited(browser: Any, folder: Path) -> AsyncIterator[tuple[Reader, ServedPage, Any]]:
+    """Visit the page of a user with the rights of `READER`, after one attempt of two pods each."""
+    async with running(folder, nodes=0, objects=manifests(NODES)) as cluster:
+        await one_attempt_each(cluster)
+        await give_rights(cluster, READER, folder)
+        async with (
+            serving(folder, kubeconfig="limited", leader=SchedulerAddress()) as page,
+            visit(browser, page) as tab,
+        ):
+            yield cluster, page, tab
 
 
 async def rows_of_decisions(tab: Any) -> list[tuple[str, str, str]]:
@@ -209,23 +225,38 @@ async def test_the_page_says_whose_rules_are_shown(browser: Any, tmp_path: Path)
 
 
 async def test_a_user_without_the_right_to_the_decisions(browser: Any, tmp_path: Path) -> None:
-    async with running(tmp_path, nodes=0, objects=manifests(NODES)) as cluster:
-        await one_attempt_each(cluster)
-        await give_rights(cluster, READER, tmp_path)
-        async with (
-            serving(tmp_path, kubeconfig="limited", leader=SchedulerAddress()) as page,
-            visit(browser, page) as tab,
-        ):
-            await tab.get_by_role("link", name="Decisions").click()
-            line = tab.locator("#leader")
-            await line.get_by_text("The leader does not tell its decisions").wait_for()
-            await line.get_by_text("get /explain/* is needed").wait_for()
-            await tab.get_by_text("No decision was seen since mooring ui started").wait_for()
-            await second_attempt(cluster)
-            await tab.get_by_role("row").filter(has_text="API objects").wait_for()
-            # The attempts of a pod that the user may get are shown.
-            await tab.get_by_role("link", name="default/huge").click()
-            await tab.locator("#attempts").get_by_text("scheduled", exact=True).wait_for()
+    async with limited(browser, tmp_path) as (cluster, _, tab):
+        await tab.get_by_role("link", name="Decisions").click()
+        line = tab.locator("#leader")
+        await line.get_by_text("The leader does not tell its decisions").wait_for()
+        await line.get_by_text("get /explain/* is needed").wait_for()
+        await tab.get_by_text("No decision was seen since mooring ui started").wait_for()
+        await second_attempt(cluster)
+        await tab.get_by_role("row").filter(has_text="API objects").wait_for()
+        # The attempts of a pod that the user may get are shown.
+        await tab.get_by_role("link", name="default/huge").click()
+        await tab.locator("#attempts").get_by_text("scheduled", exact=True).wait_for()
+
+
+async def test_a_user_who_may_no_longer_list_nodes_sees_counts(
+    browser: Any, tmp_path: Path
+) -> None:
+    async with limited(browser, tmp_path) as (cluster, page, tab):
+        patch = msgspec.json.encode({"rules": READER[1:]})
+        kind = "application/merge-patch+json"
+        role = f"{RBAC}/clusterroles/limited"
+        await cluster.client.request("PATCH", role, patch, content_type=kind)
+        await tab.goto(f"{page.origin}/#/pod/default/huge")
+        await tab.locator("#limited").get_by_text("for users who may list nodes").wait_for()
+        _, *rows = await texts(tab, "#why-not")
+        assert rows == [
+            ["2", "NodeResourcesFit", "Insufficient cpu", ""],
+            ["1", "NodeUnschedulable", "node(s) were unschedulable", ""],
+        ]
+        assert await tab.get_by_text("Nearest", exact=True).count() == 0
+        await tab.goto(f"{page.origin}/#/pod/default/web")
+        await tab.get_by_text("Chosen: node 1.").wait_for()
+        assert await tab.locator("#scores").count() == 0
 
 
 @pytest.mark.parametrize(

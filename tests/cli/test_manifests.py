@@ -108,9 +108,31 @@ def test_everything_follows_the_name(run: Any) -> None:
 def test_plugins_of_the_family_may_read_what_they_need(run: Any) -> None:
     plugins = "{multiPoint: {enabled: [{name: CapacityScheduling}]}}"
     Path("config.yaml").write_text(f"{V1}profiles: [{{plugins: {plugins}}}]\n")
-    found, _ = run("--config=config.yaml")
+    found, said = run("--config=config.yaml", "--controllers")
+    (profile,) = config_of(found)["profiles"]
+    assert profile["pluginConfig"] == [
+        {"name": "CapacityScheduling", "args": {"podRequests": "Scheduler"}}
+    ]
+    assert "config.yaml: CapacityScheduling gets podRequests: Scheduler; set podRequests:" in said
+    args = container_of(found, "mooring-controllers")["args"]
+    assert "--elastic-quota-pod-requests=Scheduler" in args
     last = found["ClusterRole", "mooring"]["rules"][-1]
     assert (last["apiGroups"], last["resources"]) == (["scheduling.x-k8s.io"], ["elasticquotas"])
+
+
+@pytest.mark.parametrize("mode", ["Containers", "Scheduler"])
+def test_pod_requests_of_the_configuration_stay(run: Any, mode: str) -> None:
+    plugins = "{multiPoint: {enabled: [{name: CapacityScheduling}]}}"
+    args = f"[{{name: CapacityScheduling, args: {{podRequests: {mode}}}}}]"
+    Path("config.yaml").write_text(
+        f"{V1}profiles: [{{plugins: {plugins}, pluginConfig: {args}}}]\n"
+    )
+    found, said = run("--config=config.yaml", "--controllers")
+    assert said == ""
+    (profile,) = config_of(found)["profiles"]
+    assert profile["pluginConfig"][0]["args"] == {"podRequests": mode}
+    args = container_of(found, "mooring-controllers")["args"]
+    assert f"--elastic-quota-pod-requests={mode}" in args
 
 
 def test_controllers_have_objects_of_their_own(run: Any, fail: Any) -> None:

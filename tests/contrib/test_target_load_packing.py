@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mooring import PluginError
 from mooring.contrib.target_load_packing import TargetLoadPacking
 from mooring.testing import check_plugin, make_node, make_pod, run_score
 from tests.contrib.load.measured import Loads, measured, measurements
@@ -93,6 +94,24 @@ def test_pods_bound_after_the_measurements_count() -> None:
 def test_bad_arguments(args: dict[str, Any], problem: str) -> None:
     with pytest.raises(Exception, match=problem):
         scores(args)
+
+
+def test_a_target_above_the_range_of_scores_is_accepted_and_fails_the_scoring() -> None:
+    plugin = measured(TargetLoadPacking, measurements(LOADS))
+    # As in the original: 150 - 50 * 10 / 150 rounded.
+    text = (
+        'applying score defaultWeights on Score plugins: plugin "TargetLoadPacking" returns an '
+        "invalid score 147, it should in the range of [0, 100] after normalizing, node idle"
+    )
+    limits = {"containers": [_container({}, limits={"cpu": "1"})]}
+    with pytest.raises(PluginError) as failed:
+        run_score(
+            plugin,
+            pod=make_pod("p", spec=limits),
+            nodes=NODES[:2],
+            args={"targetUtilization": 150},
+        )
+    assert text in str(failed.value)
 
 
 def test_it_keeps_the_contract() -> None:

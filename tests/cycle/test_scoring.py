@@ -262,6 +262,49 @@ def test_a_fault_ends_the_cycle(broken: Any, message: str) -> None:
     assert decision.node_name == ""
 
 
+@pytest.mark.parametrize(
+    ("broken", "raw", "normalized", "is_normalized"),
+    [
+        pytest.param(scores("B", [1, 101, 2]), [1, 101, 2], [1, 101, 2], True, id="out of range"),
+        pytest.param(
+            scores("B", [0, 51, 1], normalize_score=doubled),
+            [0, 51, 1],
+            [0, 102, 2],
+            True,
+            id="out of range after normalising",
+        ),
+        pytest.param(
+            plugin("B", score_nodes=lambda *_: 101),
+            [101] * 3,
+            [101] * 3,
+            True,
+            id="one score for all out of range",
+        ),
+        pytest.param(
+            scores("B", [1, 2, 3], normalize_score=_raise),
+            [1, 2, 3],
+            [1, 2, 3],
+            False,
+            id="normalising raises",
+        ),
+        pytest.param(scores_each("B", {"n1": 1.5}), None, None, None, id="scoring fails"),
+    ],
+)
+def test_a_fault_keeps_the_feasible_nodes_and_the_scores_until_then(
+    broken: Any, raw: Any, normalized: Any, is_normalized: Any
+) -> None:
+    decision = decide([scores("A", [7, 8, 9]), broken, scores("C", [1, 1, 1])], NODES)
+    assert decision.outcome is Outcome.ERROR
+    assert decision.feasible is not None and list(decision.feasible.names) == ["n1", "n2", "n3"]
+    assert decision.totals is None
+    assert decision.scores["A"].normalized.tolist() == [7, 8, 9]
+    assert list(decision.scores) == (["A"] if raw is None else ["A", "B"])
+    if raw is not None:
+        found = decision.scores["B"]
+        assert (found.raw.tolist(), found.normalized.tolist()) == (raw, normalized)
+        assert found.is_normalized is is_normalized
+
+
 def test_a_node_form_may_score_beyond_the_range_before_it_is_normalised() -> None:
     highest, lowest = 2**63 - 1, -(2**63)
     wide = scores_each(

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from mooring.cli.rights import cluster_rules, controller_rules, plugin_rules
+from tests.contrib.profiles import configuration
 from tests.deploy.deployed import manifests
 from tests.support.api import Object
 from tests.support.real_parts import MISSING
@@ -53,6 +54,11 @@ FAMILY = {
         }
     ],
 }
+QUOTAS = configuration(
+    "CapacityScheduling",
+    disabled=["DefaultPreemption"],
+    args={"CapacityScheduling": {"podRequests": "Scheduler"}},
+)
 ALONE = {
     **CONFIG,
     "leaderElection": {"leaderElect": False},
@@ -119,6 +125,13 @@ def comparable(found: list[Object]) -> dict[tuple[str, str], Object]:
             {"controllers": {"enabled": True}},
             None,
             id="controllers",
+        ),
+        pytest.param(
+            ("--controllers",),
+            ("mooring", "--namespace=kube-system"),
+            {"config": QUOTAS, "controllers": {"enabled": True}},
+            QUOTAS,
+            id="quotas that count as the scheduler does",
         ),
         pytest.param(
             (),

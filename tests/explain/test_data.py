@@ -37,7 +37,7 @@ def test_everything_about_a_scheduled_pod() -> None:
     assert data["filterPlugins"][1] == {"name": "NodeUnschedulable", "verdicts": [None, 0, None]}
     assert data["totals"][1] is None
     assert data["whyNot"] == [
-        {"nodes": 1, **refusal, "example": {"node": "n2", "text": "", "short": []}}
+        {"nodes": 1, **refusal, "example": {"node": "n2", "text": "", "short": [], "keys": []}}
     ]
     assert data["nearest"] == [{"nodes": 1, **refusal, "example": "n2", "missing": {}}]
     assert data["postFilter"] is None

@@ -6,11 +6,13 @@ import asyncio
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from mooring import Plugin, Status
 from mooring.errors import ObjectError
 from mooring.explain.attempt_history import AttemptHistory
+from mooring.explain.data_reading import read_live_explanation
 from mooring.explain.explainer import Explainer
 from mooring.explain.questions import QUESTIONS, TooManyQuestions, UnknownPodError
 from mooring.queue.queue_places import Whereabouts
@@ -46,6 +48,52 @@ async def test_an_attempt_on_a_state_that_has_changed_is_explained_as_recorded()
     now = await world.ask(world.explainer.explain_pod("default", "p", 0))
     assert now.asked_now
     assert now.found.causes[0].nodes == 3
+
+
+class Overshoots(Plugin):
+    """Gives the second node a score that is out of range."""
+
+    def score_nodes(self, state: Any, pod: Any, nodes: Any) -> Any:
+        return np.array([50, 143, 20], dtype=np.int64)
+
+
+class Stumbles(Plugin):
+    """Raises when it normalises."""
+
+    def score_nodes(self, state: Any, pod: Any, nodes: Any) -> Any:
+        return np.array([5, 6, 7], dtype=np.int64)
+
+    def normalize_score(self, state: Any, pod: Any, scores: Any) -> Any:
+        raise ValueError("boom")
+
+
+@pytest.mark.parametrize(
+    ("plugin", "raw", "normalized", "cell"),
+    [
+        pytest.param(Overshoots, [50, 143, 20], [50, 143, 20], "143", id="out of range"),
+        pytest.param(Stumbles, [5, 6, 7], [None] * 3, "6", id="normalising raises"),
+    ],
+)
+@pytest.mark.parametrize("attempt", [None, 0], ids=["recorded", "now"])
+async def test_an_attempt_whose_scoring_failed_is_explained_by_the_scores_until_then(
+    plugin: type[Plugin], raw: list[int], normalized: list[int], cell: str, attempt: int | None
+) -> None:
+    world = RecordedWorld(plugin)
+    world.add_nodes(3)
+    await world.try_pod("p")
+    found = await world.ask(world.explainer.explain_pod("default", "p", attempt))
+    data = found.data()
+    assert (data["outcome"], data["feasible"], data["totals"]) == ("error", [True] * 3, None)
+    scores = {one["name"]: one for one in data["scorePlugins"]}
+    assert (scores[plugin.name]["raw"], scores[plugin.name]["normalized"]) == (raw, normalized)
+    assert len(scores) > 3
+    # The command reads the data of the leader.
+    read = read_live_explanation(msgspec.json.decode(msgspec.json.encode(data)))
+    assert msgspec.json.encode(read.data()) == msgspec.json.encode(data)
+    lines = read.lines()
+    assert any(line.endswith("scoring failed, so there is no total") for line in lines)
+    (row,) = [line.split() for line in lines if line.split()[:1] == ["n1"]]
+    assert (cell in row, row[-1]) == (True, "-")
 
 
 async def test_a_pod_with_a_node_is_explained_by_its_scores() -> None:

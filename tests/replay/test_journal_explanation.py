@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mooring import Plugin
 from mooring.errors import ObjectError
 from mooring.explain.examination import Examination
 from mooring.replay.journal_explanation import (
@@ -48,6 +50,30 @@ def test_a_pod_that_is_gone(tmp_path: Path) -> None:
     assert found.chosen == "big"
     assert found.verdicts.names == ["small", "big"]
     assert set(found.scores) >= {"NodeResourcesFit", "NodeResourcesBalancedAllocation"}
+
+
+class Overshoots(Plugin):
+    """Gives every node a score that is out of range."""
+
+    def score_nodes(self, state: Any, pod: Any, nodes: Any) -> int:
+        return 143
+
+
+def test_an_attempt_whose_scoring_failed(tmp_path: Path) -> None:
+    async def schedule(cluster: JournaledCluster) -> None:
+        await cluster.create(node("small", "4"), node("big", "64"), pod("web", "1"))
+        await cluster.schedule()
+
+    journaled(tmp_path, schedule, Overshoots)
+    chosen = choose_attempt(find_attempts(tmp_path, "web", ""), 1)
+    explained = explain_attempt(
+        tmp_path, chosen, lambda head: RunRules(recorded_rules(head, plugins=[Overshoots]))
+    )
+    found = explained.found
+    assert found.decision.message.startswith("applying score defaultWeights")
+    assert found.feasible is not None and len(found.feasible) == 2
+    assert found.scores["Overshoots"].normalized.tolist() == [143, 143]
+    assert found.decision.totals is None
 
 
 def test_a_pod_that_fits_nowhere(tmp_path: Path) -> None:

@@ -63,13 +63,26 @@ USERS: dict[str, tuple[list[Object], Sight]] = {
                 "resources": ["pods"],
                 "resourceNames": [POD, HOLDER],
                 "verbs": ["get"],
-            }
+            },
+            {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]},
         ],
-        Sight(200, 200, holder=True),
+        Sight(200, 200, nodes=True, holder=True),
     ),
     "reader": (
         [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}],
-        Sight(200, 200, holder=True),
+        Sight(200, 200),
+    ),
+    "node-reader": (
+        [
+            {
+                "apiGroups": [""],
+                "resources": ["pods"],
+                "resourceNames": [POD],
+                "verbs": ["get"],
+            },
+            {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]},
+        ],
+        Sight(200, nodes=True),
     ),
     "operator": (
         [
@@ -152,13 +165,13 @@ def check_sight(sight: Sight, status: int, text: str, holder: str) -> None:
         assert not any(node in text for node in NODES) and holder not in text
         return
     data = msgspec.json.decode(text)
-    shown = NODES if sight.nodes else ("node 1", "node 2")
-    assert tuple(data["nodes"]) == shown
+    assert data["limited"] == (not sight.nodes)
     assert any(node in text for node in NODES) == sight.nodes
     assert (holder in text) == sight.holder
-    says = {one["plugin"]: one for one in data["whyNot"]}
-    assert f"not on {shown[1]}, as ({shown[1]}) says" in text
-    assert says["NodePorts"]["example"]["node"] == shown[0]
-    assert says["NodePorts"]["example"]["text"] == (
-        f"host port 8080/TCP is taken by {holder if sight.holder else 'another pod'}"
-    )
+    shown = NODES if sight.nodes else ("node 1", "node 2")
+    assert f"not on {shown[1]}, as ({shown[1]}) says" in data["message"]
+    assert tuple(data["nodes"]) == (NODES if sight.nodes else ())
+    example = {one["plugin"]: one for one in data["whyNot"]}["NodePorts"]["example"]
+    text = f"host port 8080/TCP is taken by {holder if sight.holder else 'another pod'}"
+    expected = (NODES[0], text) if sight.nodes else ("", "")
+    assert (example["node"], example["text"]) == expected

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mooring import Plugin, PluginError, Status
-from mooring.framework.diagnosis import Shortfall
+from mooring.framework.diagnosis import Detail, Shortfall
 from mooring.plugins.node_resources.fit import Fit
 from mooring.plugins.taint_toleration import TaintToleration
 from mooring.testing import check_plugin, make_node, make_pod
@@ -31,6 +31,11 @@ class Short(Narrow):
 class Empty(Narrow):
     def diagnose(self, state: Any, pod: Any, node: Any) -> Any:
         return ""
+
+
+class EmptyDetail(Narrow):
+    def diagnose(self, state: Any, pod: Any, node: Any) -> Any:
+        return Detail("", ("disk",))
 
 
 class Number(Narrow):
@@ -71,8 +76,9 @@ def test_plugins_of_kube_scheduler_keep_the_contract(plugin: type[Plugin]) -> No
     ("plugin", "text"),
     [
         (Short, "a node that is given what diagnose calls short passes: small"),
-        (Empty, "diagnose returns a text, Shortfalls or None: it returned ''"),
-        (Number, "diagnose returns a text, Shortfalls or None: it returned 3"),
+        (Empty, "diagnose returns a text, a Detail, Shortfalls or None: it returned ''"),
+        (EmptyDetail, "diagnose returns a text, a Detail, Shortfalls or None: it returned Detail("),
+        (Number, "diagnose returns a text, a Detail, Shortfalls or None: it returned 3"),
         (Raises, "diagnose raises nothing: KeyError: 'x'"),
         (Forgets, "diagnose changes no answer"),
     ],

@@ -71,6 +71,23 @@ app.kubernetes.io/instance: {{ include "mooring.name" . }}
 {{- end -}}
 {{- end -}}
 
+{{/* What pods count for in ElasticQuotas: podRequests of CapacityScheduling. */}}
+{{- define "mooring.quotaRequests" -}}
+{{- $found := dict -}}
+{{- range (fromYaml (include "mooring.config" .)).profiles -}}
+{{- range .pluginConfig -}}
+{{- if and (eq .name "CapacityScheduling") .args -}}
+{{- $_ := set $found (default "" .args.podRequests) true -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if hasKey $found "Scheduler" -}}
+Scheduler
+{{- else if hasKey $found "Containers" -}}
+Containers
+{{- end -}}
+{{- end -}}
+
 {{/* What the container of a pod may do. */}}
 {{- define "mooring.containerSecurity" -}}
 allowPrivilegeEscalation: false

@@ -33,7 +33,7 @@ from mooring.api.meta import (
     OwnerReference,
     TypedObject,
 )
-from mooring.api.names import is_extended_resource, is_scalar_resource
+from mooring.api.names import is_counted, is_extended_resource, is_scalar_resource
 from mooring.api.network_topology import NetworkTopology
 from mooring.api.node import (
     AttachedVolume,
@@ -393,6 +393,7 @@ __all__ = [
     "format_micro_time",
     "format_time",
     "host_ports",
+    "is_counted",
     "is_extended_resource",
     "is_scalar_resource",
     "milli_value",

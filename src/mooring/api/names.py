@@ -114,3 +114,12 @@ def is_scalar_resource(name: str) -> bool:
     return (
         is_extended_resource(name) or name.startswith((_HUGE_PAGES, _ATTACHABLE)) or _NATIVE in name
     )
+
+
+#: The amounts of a node that the scheduler counts besides scalar resources.
+NATIVE_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+
+
+def is_counted(name: str) -> bool:
+    """Return whether the scheduler counts a resource on nodes."""
+    return name in NATIVE_RESOURCES or is_scalar_resource(name)

@@ -17,6 +17,7 @@ import msgspec
 from mooring.api.containers import Container, ContainerStatus
 from mooring.api.pod import NodeAllocatableResourceClaimStatus, Pod
 from mooring.api.quantity import (
+    Quantity,
     QuantityText,
     ResourceList,
     milli_value_of_nanos,
@@ -384,6 +385,22 @@ def _rounded(nanos: _Nanos) -> dict[str, int]:
         name: milli_value_of_nanos(amount) if name == CPU else value_of_nanos(amount)
         for name, amount in nanos.items()
     }
+
+
+def is_bytes(resource: str) -> bool:
+    """Return whether amounts of a resource are bytes."""
+    return resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGE_PAGES_PREFIX)
+
+
+def quantity_of(resource: str, amount: int) -> Quantity:
+    """Return an amount of `pod_requests` as a quantity.
+
+    >>> str(quantity_of("cpu", 1500)), str(quantity_of("memory", 2**30))
+    ('1500m', '1Gi')
+    """
+    if resource == CPU:
+        return Quantity.from_milli(amount)
+    return Quantity.from_nanos(amount * 10**9, "BinarySI" if is_bytes(resource) else "DecimalSI")
 
 
 def pod_requests(pod: Pod, options: RequestOptions = DEFAULT_OPTIONS) -> dict[str, int]:

@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.api.field_errors import aggregate
+from mooring.api.quota_requests import CONTAINERS, SCHEDULER, PodRequestsMode
 from mooring.app.config_source import LEADER_ELECTION_FIELDS
 from mooring.app.flag_table import (
     AUTHENTICATION,
@@ -49,11 +50,19 @@ COMPONENT = "mooring-controllers"
 #: The port after the scheduler's.
 PORT = 10260
 
+_QUOTA_FLAG = "elastic-quota-pod-requests"
+
 _CLUSTER = FlagGroup(
     "Cluster",
     (
         Flag("kube-api-burst", INT32, defaults.BURST, "The burst of requests to the API server."),
         Flag("kube-api-qps", FLOAT32, defaults.QPS, "Requests per second to the API server."),
+        Flag(
+            _QUOTA_FLAG,
+            STRING,
+            CONTAINERS,
+            "What pods count for in ElasticQuotas: podRequests of the plugin CapacityScheduling.",
+        ),
         Flag("kubeconfig", STRING, "", "The kubeconfig; without it, the first that is found."),
         Flag("master", STRING, "", "The API server's address; overrides the kubeconfig."),
     ),
@@ -98,6 +107,7 @@ class ControllersSettings(msgspec.Struct, frozen=True, kw_only=True):
     authentication: Authentication
     authorization: Authorization
     verbosity: Verbosity
+    quota_requests: PodRequestsMode
 
 
 def run_controllers_command(
@@ -136,6 +146,7 @@ def make_settings(flags: FlagValues, verbosity: Verbosity) -> ControllersSetting
         *serving_mistakes(serving, InsecureServing()),
         *header_mistakes(authentication.request_headers, FeatureGates()),
         *_election_mistakes(election),
+        *_quota_mistakes(flags),
     ]
     if errors:
         raise ConfigError(aggregate(errors))
@@ -150,7 +161,13 @@ def make_settings(flags: FlagValues, verbosity: Verbosity) -> ControllersSetting
         authentication=authentication,
         authorization=read_authorization(flags),
         verbosity=verbosity,
+        quota_requests=flags[_QUOTA_FLAG],
     )
+
+
+def _quota_mistakes(flags: FlagValues) -> Iterable[str]:
+    if flags[_QUOTA_FLAG] not in (CONTAINERS, SCHEDULER):
+        yield f'--{_QUOTA_FLAG} must be {CONTAINERS} or {SCHEDULER}, got "{flags[_QUOTA_FLAG]}"'
 
 
 def _election_mistakes(election: LeaderElection) -> Iterable[str]:

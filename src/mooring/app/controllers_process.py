@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from mooring.api.kubernetes_version import KUBERNETES_VERSION
+from mooring.api.quota_requests import PodRequestsMode
 from mooring.app.controllers_command import COMPONENT, ControllersSettings
 from mooring.app.election import Election, make_election
 from mooring.app.leader import make_fence
@@ -53,8 +54,9 @@ class ControllerSet(Protocol):
         """End every controller."""
 
 
-#: Makes the controllers of a process, which follow its informers.
-MakeControllers = Callable[[Client, InformerFactory, Clock], ControllerSet]
+#: Makes the controllers of a process, which follow its informers. The last argument says how the
+#: status of ElasticQuotas counts pods.
+MakeControllers = Callable[[Client, InformerFactory, Clock, PodRequestsMode], ControllerSet]
 
 
 def run_controllers(settings: ControllersSettings, make: MakeControllers) -> int:
@@ -90,7 +92,9 @@ class ControllersProcess:
         self.lifecycle = Lifecycle(elect=None if self._election is None else self._elect)
         # The controllers count finished pods, too.
         self._informers = InformerFactory(self._client, clock=self._clock, selections={})
-        self._controllers = make(self._client, self._informers, self._clock)
+        self._controllers = make(
+            self._client, self._informers, self._clock, settings.quota_requests
+        )
 
     async def run(self) -> int:
         """Run until a signal or the loss of the lease; return the exit status."""

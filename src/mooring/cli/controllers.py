@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import argparse
 import functools
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mooring.api.quota_requests import PodRequestsMode
+    from mooring.client.client import Client
+    from mooring.informers.factory import InformerFactory
+    from mooring.observe.clock import Clock
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -27,7 +34,13 @@ def _run(args: argparse.Namespace) -> int:
     from mooring.observe.output import steady_output
     from mooring.serve.acceptor import raise_open_files_limit
 
-    make = functools.partial(Controllers, kinds=SCHEDULING_KINDS)
+    def make(
+        client: Client, informers: InformerFactory, clock: Clock, requests: PodRequestsMode
+    ) -> Controllers:
+        return Controllers(
+            client, informers, clock, kinds=SCHEDULING_KINDS, quota_requests=lambda: requests
+        )
+
     raise_open_files_limit()
     with steady_output():
         return run_controllers_command(args.flags, functools.partial(run_controllers, make=make))

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.api.quota_requests import SCHEDULER
 from mooring.cli.extender import add_section_options
 from mooring.cli.messages import warn
 from mooring.cli.rights import cluster_rules, rules_of_plugins
@@ -28,6 +29,7 @@ from mooring.config import LoadResult, load_config_data, load_config_text, to_ya
 from mooring.config.config_problems import Problems
 from mooring.config.defaults import API_VERSION, KIND
 from mooring.config.positions import parse
+from mooring.config.quota_arguments import CAPACITY_SCHEDULING, quota_requests, quota_requests_of
 from mooring.config.rules import warn_unused
 from mooring.config.versions import to_current
 from mooring.errors import ConfigError, MooringError
@@ -57,6 +59,10 @@ _NO_CONTROLLERS = "--controllers: they run beside a scheduler; leave out --exten
 _NO_KUBECONFIG = "clientConnection.kubeconfig is left out: the pod has its service account"
 _LOCALLY = (
     "# On a local cluster, these containers run if it is started with\n# mooring up --image {}\n"
+)
+_AS_SCHEDULER = (
+    "CapacityScheduling gets podRequests: Scheduler; set podRequests: Containers to count pods as "
+    "scheduler-plugins does"
 )
 _SERVER_SIDE = (
     "the plugins' files are too large for the annotation that kubectl apply keeps; use "
@@ -173,6 +179,7 @@ def make_settings(
         plugin_files=files,
         plugins=tuple(references),
         rules=[*cluster_rules(), *rules_of_plugins(used)],
+        quota_requests=quota_requests(result.profiles),
         delays_cache=bool(result.config.delay_cache_until_active) and election.leader_elect,
     )
     return settings, warnings
@@ -262,6 +269,8 @@ def _configure(
         read = warn_unused(read, plugins, args.config)
         warnings += (one.partition("; its v1 form is:")[0] for one in read.warnings)
         data = _v1(text, args.config)
+        if _count_as_scheduler(data, read):
+            warnings.append(f"{args.config}: {_AS_SCHEDULER}")
     election = {**(data.get("leaderElection") or {})}
     election.setdefault("leaderElect", True)
     election.setdefault("resourceName", args.name)
@@ -277,6 +286,21 @@ def _configure(
     except MooringError as error:
         raise ConfigError(f"the configuration for the cluster is not valid: {error}") from error
     return result, to_yaml(data), warnings
+
+
+def _count_as_scheduler(data: dict[str, Any], read: LoadResult) -> bool:
+    """Set podRequests of CapacityScheduling in profiles that do not; return whether any was set."""
+    changed = False
+    for resolved, profile in zip(read.profiles, data.get("profiles") or (), strict=False):
+        if CAPACITY_SCHEDULING in resolved.plugins and quota_requests_of(resolved) is None:
+            configs = profile["pluginConfig"] = [*(profile.get("pluginConfig") or ())]
+            own = [one for one in configs if one.get("name") == CAPACITY_SCHEDULING]
+            if not own:
+                configs.append({"name": CAPACITY_SCHEDULING})
+            entry = (own or configs)[-1]
+            entry["args"] = {**(entry.get("args") or {}), "podRequests": SCHEDULER}
+            changed = True
+    return changed
 
 
 def _v1(text: str, file: str) -> dict[str, Any]:

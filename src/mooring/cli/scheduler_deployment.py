@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.api.quota_requests import PodRequestsMode
 from mooring.cli.rights import Rule, cluster_rules, controller_rules, lease_rules
 from mooring.errors import ConfigError
 
@@ -59,6 +60,8 @@ class DeploymentSettings(msgspec.Struct, frozen=True, kw_only=True):
     config: str
     #: The Lease that the configuration names; None without leader election.
     lease: tuple[str, str] | None
+    #: What pods count for in ElasticQuotas (podRequests of CapacityScheduling).
+    quota_requests: PodRequestsMode = None
     #: The texts of plugin files, by file name.
     plugin_files: Mapping[str, str] = {}
     #: The values of --plugin in the container.
@@ -75,6 +78,8 @@ def controllers_beside(scheduler: DeploymentSettings, replicas: int = 2) -> Depl
 
     They run beside a scheduler, with a Lease and an account of their own.
     """
+    mode = scheduler.quota_requests
+    counting = () if mode is None else (f"--elastic-quota-pod-requests={mode}",)
     name = f"{scheduler.name}-controllers"
     return DeploymentSettings(
         name=name,
@@ -90,6 +95,7 @@ def controllers_beside(scheduler: DeploymentSettings, replicas: int = 2) -> Depl
             arguments=(
                 f"--leader-elect-resource-name={name}",
                 f"--leader-elect-resource-namespace={scheduler.namespace}",
+                *counting,
                 "--v=2",
             ),
             port=_CONTROLLERS_PORT,

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import force_setattr
 
 from mooring import CycleState, NodeInfo, Nodes, Plugin
-from mooring.api import Pod, is_scalar_resource
+from mooring.api import Pod, is_counted
 from mooring.contrib.resource_weights import ResourceWeight
 from mooring.contrib.score_ranges import lowest_to_highest, quotient
 from mooring.typing import Ints, Scores
@@ -21,8 +21,6 @@ MOST = "Most"
 
 #: A thousandth of a cpu weighs as much as a MiB of memory.
 DEFAULT_RESOURCES = (ResourceWeight("cpu", 1 << 20), ResourceWeight("memory", 1))
-
-_COUNTED = ("cpu", "memory", "ephemeral-storage")
 
 
 class NodeResourcesAllocatable(Plugin):
@@ -88,7 +86,7 @@ class NodeResourcesAllocatable(Plugin):
         with np.errstate(over="ignore"):
             for name, weight in self._weights().items():
                 divisor = divisor + np.int64(weight)
-                if name in _COUNTED or is_scalar_resource(name):
+                if is_counted(name):
                     total += amounts[name] * np.int64(weight)
             if self.args.mode == LEAST:
                 total = -total

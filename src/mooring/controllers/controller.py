@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.api.quota_requests import PodRequestsMode
 from mooring.api.timestamps import format_time
 from mooring.client.client import Client
 from mooring.client.resources import KindLike
@@ -37,6 +38,8 @@ class ControllerContext(msgspec.Struct, frozen=True):
     random: random_module.Random = msgspec.field(default_factory=random_module.Random)
     #: The kinds that the garbage collector watches besides those that every server has.
     collected: tuple[KindLike, ...] = ()
+    #: Returns what pods count for in elastic quotas.
+    quota_requests: Callable[[], PodRequestsMode] = lambda: None
 
     @property
     def writer(self) -> Writer:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random as random_module
+from collections.abc import Callable
 
+from mooring.api.quota_requests import PodRequestsMode
 from mooring.client.client import Client
 from mooring.client.resources import KindLike
 from mooring.controllers.controller import Controller, ControllerContext
@@ -66,6 +68,7 @@ class Controllers:
         random: random_module.Random | None = None,
         kinds: tuple[type[Controller], ...] = KINDS,
         collected: tuple[KindLike, ...] = (),
+        quota_requests: Callable[[], PodRequestsMode] = lambda: None,
     ) -> None:
         self._informers = informers
         context = ControllerContext(
@@ -74,6 +77,7 @@ class Controllers:
             SystemClock() if clock is None else clock,
             random_module.Random() if random is None else random,
             collected,
+            quota_requests,
         )
         self._controllers = [kind(context) for kind in kinds]
 

@@ -4,17 +4,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from mooring.api import ElasticQuota, Pod
-from mooring.api.containers import Container
-from mooring.api.quantity import Quantity
+from mooring.api import ElasticQuota, Pod, RequestOptions, pod_requests
+from mooring.api.pod_requests import quantity_of
+from mooring.api.quantity import Quantity, ResourceList
+from mooring.api.quota_requests import (
+    SCHEDULER,
+    PodRequestsMode,
+    counted_amounts,
+    sum_of_containers,
+)
 from mooring.client.resources import raw_resource
 from mooring.controllers.component_events import NORMAL
 from mooring.controllers.controller import Controller, ControllerContext
 from mooring.controllers.work_queue import Key
+from mooring.framework.features import FeatureGates
 
 ELASTIC_QUOTAS = raw_resource(ElasticQuota)
+
+_FINISHED = ("Succeeded", "Failed")
+#: How a scheduler with the default feature gates counts requests.
+_AS_SCHEDULER = RequestOptions.from_gates(FeatureGates().enabled)
 
 
 class ElasticQuotaController(Controller):
@@ -26,6 +37,7 @@ class ElasticQuotaController(Controller):
         super().__init__(context)
         self._pods = self.watch(Pod, _of_namespace)
         self._quotas = self.watch(ElasticQuota, _of_namespace)
+        self._mode = context.quota_requests
 
     async def reconcile(self, key: Key) -> float | None:
         """Write the use of a namespace into its quota; only the first of several is used."""
@@ -34,7 +46,7 @@ class ElasticQuotaController(Controller):
         if not quotas:
             return None
         quota: ElasticQuota = quotas[0]
-        used = usage(quota, self._pods.list(namespace))
+        used = usage(quota, self._pods.list(namespace), self._mode())
         if used == {name: Quantity(text) for name, text in quota.status.used.items()}:
             return None
         patch = {"status": {"used": {name: str(amount) for name, amount in used.items()}}}
@@ -45,34 +57,37 @@ class ElasticQuotaController(Controller):
         return None
 
 
-def usage(quota: ElasticQuota, pods: Iterable[Pod]) -> dict[str, Quantity]:
-    """Return what the running pods request, and 0 for each resource that the quota names."""
+def usage(
+    quota: ElasticQuota, pods: Iterable[Pod], mode: PodRequestsMode = None
+) -> dict[str, Quantity]:
+    """Return what the pods of a namespace use, and 0 for each resource that the quota names.
+
+    Pods count as the argument podRequests of CapacityScheduling says. With `SCHEDULER`, these are
+    the pods that the plugin counts, otherwise those that run, as in the original.
+    """
     used = {name: Quantity(0) for name in {**(quota.spec.min or {}), **(quota.spec.max or {})}}
     for pod in pods:
-        if pod.status.phase == "Running":
-            for name, amount in _requests(pod).items():
+        if _counts(pod, mode):
+            for name, amount in _requests(pod, mode).items():
                 used[name] = used.get(name, Quantity(0)) + amount
     return used
 
 
-def _requests(pod: Pod) -> dict[str, Quantity]:
-    """Return the sum over containers, but at least what each init container requests.
-
-    The original does not count a pod's overhead.
-    """
-    total: dict[str, Quantity] = {}
-    for container in pod.spec.containers:
-        for name, amount in _of_container(container):
-            total[name] = total.get(name, Quantity(0)) + amount
-    for container in pod.spec.init_containers:
-        for name, amount in _of_container(container):
-            total[name] = max(total.get(name, Quantity(0)), amount)
-    return total
+def _counts(pod: Pod, mode: PodRequestsMode) -> bool:
+    if mode == SCHEDULER:
+        return bool(pod.spec.node_name) and pod.status.phase not in _FINISHED
+    return pod.status.phase == "Running"
 
 
-def _of_container(container: Container) -> Iterable[tuple[str, Quantity]]:
-    for name, text in container.resources.requests.items():
-        yield name, Quantity(text)
+def _requests(pod: Pod, mode: PodRequestsMode) -> Mapping[str, Quantity]:
+    if mode != SCHEDULER:
+        return sum_of_containers(pod, _quantities)
+    amounts = counted_amounts(pod_requests(pod, _AS_SCHEDULER))
+    return {name: quantity_of(name, amount) for name, amount in amounts.items()}
+
+
+def _quantities(resources: ResourceList) -> Mapping[str, Quantity]:
+    return {name: Quantity(text) for name, text in resources.items()}
 
 
 def _of_namespace(obj: Pod | ElasticQuota) -> Iterable[Key]:

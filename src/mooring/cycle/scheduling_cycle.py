@@ -182,9 +182,9 @@ class Cycle:
                 decision.skipped_score = state.skip_score_plugins
             else:
                 ranking = await self._rank(decision, profile, state, feasible, examine)
+            decision.scores = ranking.scores
             if ranking.error is not None:
                 return _error(decision, ranking.error)
-            decision.scores = ranking.scores
             decision.totals = ranking.totals
             totals = ranking.totals
             best = (totals == np.maximum.reduce(totals)).nonzero()[0]

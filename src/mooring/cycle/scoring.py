@@ -61,10 +61,14 @@ class Weighed(msgspec.Struct, frozen=True):
 
 
 class ScoreError(Exception):
-    """A plugin's fault in PreScore, Score or NormalizeScore."""
+    """A plugin's fault in PreScore, Score or NormalizeScore.
 
-    def __init__(self, status: Status) -> None:
+    `normalized` holds the scores of which one is out of range.
+    """
+
+    def __init__(self, status: Status, normalized: Scores | None = None) -> None:
         self.status = status
+        self.normalized = normalized
 
 
 def _failed(text: str, name: str, status: Status) -> ScoreError:
@@ -96,6 +100,9 @@ def rank(
     weighed: list[Weighed] = []
     scores: dict[str, PluginScores] = {}
     error: Status | None = None
+    #: The step that is running, and its raw scores.
+    step: ScoreStep | None = None
+    raw: Scores | None = None
     recorder = profile.recorder
     try:
         run_pre_score(profile, state, pod, nodes)
@@ -106,12 +113,15 @@ def rank(
         skips = state.skip_score_plugins
         for step in profile.of(state).score:
             if step.name not in skips:
+                raw = None
                 raw = score_nodes(step, state, pod, nodes)
                 one = weigh(step, state, pod, nodes, raw, keep_raw=keep_raw)
                 weighed.append(one)
                 scores[step.name] = one.scores
     except ScoreError as found:
         error = found.status
+        if step is not None and raw is not None:
+            scores[step.name] = _of_failed(raw, found.normalized, step.weight, len(nodes))
     recorder.point(SCORE, error, start)
     return Ranking(scores, add_up(weighed, len(nodes)), error)
 
@@ -151,8 +161,17 @@ def weigh(
     else:
         for place in places:
             if not MIN_NODE_SCORE <= raw[place] <= MAX_NODE_SCORE:
-                raise _out_of_range(step.name, int(raw[place]), nodes.names[place])
+                raise _out_of_range(step.name, int(raw[place]), nodes.names[place], raw)
     return Weighed(raw, raw, weight, PluginScores(raw, raw, weight))
+
+
+def _of_failed(raw: Scores, normalized: Scores | None, weight: int, size: int) -> PluginScores:
+    """Return the scores of a plugin that failed after Score."""
+    before, after = (
+        _constant(one, size) if isinstance(one, int) else one
+        for one in (raw, raw if normalized is None else normalized)
+    )
+    return PluginScores(before, after, weight, is_normalized=normalized is not None)
 
 
 def add_up(weighed: Iterable[Weighed], size: int) -> Ints:
@@ -195,7 +214,7 @@ def _normalized_alike(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes
         one = np.array([raw], dtype=np.int64)
         score = int(normalize(step, state, pod, one, nodes)[0])
     if not MIN_NODE_SCORE <= score <= MAX_NODE_SCORE:
-        raise _out_of_range(step.name, score, nodes.names[0])
+        raise _out_of_range(step.name, score, nodes.names[0], score)
     return score
 
 
@@ -291,9 +310,9 @@ def _check_range(name: str, nodes: Nodes, scores: Ints) -> None:
     if len(scores) and np.maximum.reduce(scores.view(np.uint64)) > MAX_NODE_SCORE:
         wrong = np.flatnonzero((scores > MAX_NODE_SCORE) | (scores < MIN_NODE_SCORE))
         position = int(wrong[0])
-        raise _out_of_range(name, int(scores[position]), nodes.names[position])
+        raise _out_of_range(name, int(scores[position]), nodes.names[position], scores)
 
 
-def _out_of_range(name: str, score: int, node: str) -> ScoreError:
+def _out_of_range(name: str, score: int, node: str, normalized: Scores | None = None) -> ScoreError:
     text = _RANGE.format(name, score, MIN_NODE_SCORE, MAX_NODE_SCORE, node)
-    return ScoreError(Status(Code.ERROR, (text,), plugin=name))
+    return ScoreError(Status(Code.ERROR, (text,), plugin=name), normalized)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mooring.api.quantity import Quantity
-from mooring.framework.diagnosis import Diagnosis, Shortfall
+from mooring.api.pod_requests import CPU, is_bytes, quantity_of
+from mooring.framework.diagnosis import Detail, Diagnosis, Shortfall
 
 _MEBI = 2**20
 
@@ -18,17 +18,12 @@ def amount_text(resource: str, amount: int, *, up: bool = False) -> str:
     >>> amount_text("memory", 2**30 + 1), amount_text("memory", 2**30 + 1, up=True)
     ('1Gi', '1025Mi')
     """
-    if resource == "cpu":
-        return str(Quantity.from_milli(amount))
-    if not _is_bytes(resource):
+    if is_bytes(resource):
+        if abs(amount) >= _MEBI:
+            amount = (-(-amount // _MEBI) if up else amount // _MEBI) * _MEBI
+    elif resource != CPU:
         return str(amount)
-    if abs(amount) >= _MEBI:
-        amount = (-(-amount // _MEBI) if up else amount // _MEBI) * _MEBI
-    return str(Quantity.from_nanos(amount * 10**9, "BinarySI"))
-
-
-def _is_bytes(resource: str) -> bool:
-    return resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
+    return str(quantity_of(resource, amount))
 
 
 def shortfall_text(shortfalls: tuple[Shortfall, ...]) -> str:
@@ -55,6 +50,8 @@ def diagnosis_text(diagnosis: Diagnosis) -> str:
     """Return a diagnosis as text; empty if there is none."""
     if not diagnosis:
         return ""
+    if isinstance(diagnosis, Detail):
+        return diagnosis.text
     return diagnosis if isinstance(diagnosis, str) else shortfall_text(tuple(diagnosis))
 
 

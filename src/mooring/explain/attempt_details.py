@@ -12,6 +12,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from mooring.api import ObjectMeta, Pod, PodSchedulingGroup, PodSpec, PodStatus
 from mooring.explain.attempt_record import AttemptRecord
@@ -72,7 +73,7 @@ class AttemptDetails(msgspec.Struct):
             yield self.feasible
         if self.totals is not None:
             yield self.totals
-            yield from self.scores.values()
+        yield from self.scores.values()
 
 
 def details_of(decision: Decision, known: Container[int] = ()) -> AttemptDetails:
@@ -97,7 +98,7 @@ def details_of(decision: Decision, known: Container[int] = ()) -> AttemptDetails
         details.names = decision.statuses.names
     if decision.feasible is not None:
         details.feasible = decision.feasible.rows
-    if decision.totals is not None:
+    if decision.scores:
         scores = decision.scores
         replaced = {
             name: _copied(one)
@@ -121,7 +122,7 @@ def _is_lasting(scores: PluginScores) -> bool:
 def _copied(scores: PluginScores) -> PluginScores:
     raw = scores.raw.copy()
     normalized = raw if scores.normalized is scores.raw else scores.normalized.copy()
-    return PluginScores(raw, normalized, scores.weight)
+    return replace(scores, raw=raw, normalized=normalized)
 
 
 def size_of_part(part: Part) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from mooring.api import Pod
 from mooring.cycle.profile import Profile
 from mooring.explain.filter_verdicts import PASSES, FilterVerdicts
-from mooring.framework.diagnosis import Diagnosis, Shortfall
+from mooring.framework.diagnosis import Detail, Diagnosis, Shortfall
 from mooring.framework.nodes import Nodes, Rows
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.state import CycleState
@@ -76,7 +76,7 @@ class Diagnoser:
             return None
         try:
             found = method(self._state, self._pod, self._nodes.info(row))
-            return found if found is None or isinstance(found, str) else tuple(found)
+            return found if found is None or isinstance(found, str | Detail) else tuple(found)
         except BaseException as error:
             raise_if_external(error)
             log.warning("plugin %s: diagnose: %s", plugin, error_text(error))

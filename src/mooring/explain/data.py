@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from mooring.explain.amounts import diagnosis_text
 from mooring.explain.causes import Cause, NearMiss
 from mooring.explain.examination import Examination
 from mooring.explain.filter_verdicts import PASSES
 from mooring.explain.outcome_texts import message_of, why_chosen
 from mooring.framework.decision import Decision
-from mooring.framework.diagnosis import Diagnosis
+from mooring.framework.diagnosis import Detail, Diagnosis, keys_of
 from mooring.framework.status import Status
 from mooring.typing import Ints
 
@@ -74,7 +75,11 @@ def explanation_data(attempts: Sequence[Examination]) -> dict[str, Any]:
                 "name": name,
                 "weight": scores.weight,
                 "raw": _per_node(found, scores.raw),
-                "normalized": _per_node(found, scores.normalized),
+                "normalized": (
+                    _per_node(found, scores.normalized)
+                    if scores.is_normalized
+                    else [None] * len(verdicts)
+                ),
             }
             for name, scores in found.scores.items()
         ],
@@ -123,8 +128,12 @@ def _cause(cause: Cause) -> dict[str, Any]:
 
 
 def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
-    if diagnosis is None or isinstance(diagnosis, str):
-        return {"text": diagnosis or "", "short": []}
+    if diagnosis is None or isinstance(diagnosis, str | Detail):
+        return {
+            "text": diagnosis_text(diagnosis),
+            "short": [],
+            "keys": list(keys_of(diagnosis)),
+        }
     short = [
         {
             "resource": one.resource,
@@ -134,7 +143,7 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
         }
         for one in diagnosis
     ]
-    return {"text": "", "short": short}
+    return {"text": "", "short": short, "keys": []}
 
 
 def _near_miss(miss: NearMiss) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from mooring.explain.filter_verdicts import PASSES, FilterVerdicts
 from mooring.explain.live_explanation import LiveExplanation
 from mooring.explain.outcome_texts import why_chosen
 from mooring.framework.decision import Decision, Outcome, PluginScores, PostFilterResult
-from mooring.framework.diagnosis import Diagnosis, Shortfall
+from mooring.framework.diagnosis import Detail, Diagnosis, Shortfall
 from mooring.framework.nodes import Rows
 from mooring.framework.status import Code, Status
 from mooring.framework.tried_groups import GroupLine
@@ -48,6 +48,7 @@ def read_live_explanation(data: Data) -> LiveExplanation:
             current_node=data["currentNode"],
             exists=data["exists"],
             extenders=data["extendersNotAsked"],
+            limited=data.get("limited", False),
         )
     except (
         KeyError,
@@ -98,12 +99,7 @@ def _examination(data: Data) -> Examination:
         found.feasible = rows
     if data["totals"] is not None:
         decision.totals = _of_rows(data["totals"], rows)
-        found.scores = {
-            one["name"]: PluginScores(
-                _of_rows(one["raw"], rows), _of_rows(one["normalized"], rows), one["weight"]
-            )
-            for one in data["scorePlugins"]
-        }
+    found.scores = {one["name"]: _scores(one, rows) for one in data["scorePlugins"]}
     if why_chosen(found) != data["why"]:
         # The only reason that rests on more than the data: the pod had been nominated.
         status = PodStatus(nominated_node_name=found.chosen)
@@ -156,7 +152,9 @@ def _diagnosis(data: Data) -> Diagnosis:
             Shortfall(one["resource"], one["asked"], one["free"], one["missing"])
             for one in data["short"]
         )
-    return data["text"] or None
+    # Schedulers of earlier versions do not write keys.
+    keys = tuple(data.get("keys", ()))
+    return Detail(data["text"], keys) if keys else data["text"] or None
 
 
 def _refusal(data: Data | None) -> Status | None:
@@ -171,6 +169,13 @@ def _status(data: Data) -> Status:
 
 def _pod(namespace: str, name: str) -> Pod:
     return Pod(metadata=ObjectMeta(namespace=namespace, name=name))
+
+
+def _scores(data: Data, rows: Rows) -> PluginScores:
+    raw, normalized = _of_rows(data["raw"], rows), data["normalized"]
+    if len(rows) and normalized[rows[0]] is None:
+        return PluginScores(raw, raw, data["weight"], is_normalized=False)
+    return PluginScores(raw, _of_rows(normalized, rows), data["weight"])
 
 
 def _of_rows(values: Sequence[int | None], rows: Rows) -> Ints:

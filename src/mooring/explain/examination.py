@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from mooring.api import Pod
 from mooring.cycle.filtering import filter_nodes_with_nominated
@@ -122,14 +123,12 @@ def examine(answers: Answers, decision: Decision, attempt: int = 1) -> Examinati
     if feasible is None:
         return found
     found.feasible = np.arange(len(feasible)) if feasible.rows is None else feasible.rows
-    if decision.totals is None or not len(feasible):
+    if not decision.scores or not len(feasible):
         return found
     # A plugin may have normalised its scores in place, so compute the raw scores again.
     again = rank(answers.profile, answers.state, decision.pod, feasible, keep_raw=True).scores
     found.scores = {
-        name: PluginScores(
-            again[name].raw if name in again else scores.raw, scores.normalized, scores.weight
-        )
+        name: replace(scores, raw=again[name].raw) if name in again else scores
         for name, scores in decision.scores.items()
     }
     return found

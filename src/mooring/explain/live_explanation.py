@@ -21,6 +21,11 @@ from mooring.queue.queue_places import QueuePlace
 #: Version of the format of the data.
 VERSION = 2
 
+_LIMITED = (
+    "only the message's own counts, and keys of labels and taints: amounts, values and what each "
+    "node lacks are for users who may list nodes"
+)
+
 
 class LiveExplanation(msgspec.Struct, kw_only=True):
     """A pod's attempt explained, with its place in the queue and its other attempts."""
@@ -50,6 +55,8 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
     tree: Sequence[GroupLine] = ()
     #: The extenders, which are not asked for an explanation.
     extenders: Sequence[str] = ()
+    #: Whether it is the part that a user sees who may not list nodes (`limited_answer`).
+    limited: bool = False
 
     @property
     def state(self) -> str:
@@ -69,6 +76,7 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
             "askedNow": self.asked_now,
             "fromJournal": self.from_journal,
             "journalProblem": self.journal_problem,
+            "limited": self.limited,
             "recorded": self.found.recorded,
             **explanation_data([self.found]),
             "record": _plain(self.record),
@@ -90,6 +98,8 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
             # Asked now, or in a cycle that did not decide, the plugins may say something else.
             text = f"  attempt {self.record.attempt}: {told}"
             lines[1:1] = wrap(text, width, indent="    ")
+        if self.limited:
+            lines[1:1] = wrap(f"  {_LIMITED}", width, indent="    ")
         if self.journal_problem:
             lines[1:1] = wrap(f"  the journal: {self.journal_problem}", width, indent="    ")
         if self.extenders and not self.from_journal:

@@ -44,8 +44,10 @@ def filter_rows(found: Examination, most: int) -> Iterator[str]:
 def score_table(found: Examination, most: int, also: str = "") -> Iterator[str]:
     """Yield the scores of the best nodes, the chosen one first, and of the node `also`."""
     feasible, totals = found.feasible, found.decision.totals
-    if feasible is None or totals is None:
+    if feasible is None or (totals is None and not found.scores):
         return
+    if totals is None:
+        totals = np.zeros(len(feasible), dtype=np.int64)
     names = found.verdicts.names
     chosen = np.array([names[row] != found.chosen for row in feasible.tolist()])
     order = np.lexsort((np.array([names[row] for row in feasible.tolist()]), -totals, chosen))
@@ -55,7 +57,7 @@ def score_table(found: Examination, most: int, also: str = "") -> Iterator[str]:
         [
             names[feasible[position]],
             *(_points(scores, position) for scores in found.scores.values()),
-            str(totals[position]),
+            "-" if found.decision.totals is None else str(totals[position]),
         ]
         for place, position in enumerate(order.tolist())
         if place < most or names[feasible[position]] == also

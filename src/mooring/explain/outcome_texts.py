@@ -16,9 +16,9 @@ _IN_PLACEMENT = "the only node of the group's placement that passes, or found in
 
 
 def why_chosen(found: Examination) -> str:
-    """Return why the scheduling cycle chose its node; empty if it chose none."""
+    """Return why the scheduling cycle chose its node; empty if it chose none, or is not known."""
     decision = found.decision
-    if not found.chosen:
+    if not found.chosen or not len(found.verdicts):
         return ""
     if decision.totals is None:
         if decision.pod.status.nominated_node_name == found.chosen:

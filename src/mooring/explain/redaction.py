@@ -1,4 +1,4 @@
-"""Redaction: explanations for readers who may see neither node names nor every other pod.
+"""Redaction: the names of nodes and other pods are hidden from readers who may not see them.
 
 Names stand in fields of their own and within texts: messages, reasons, what plugins say about a
 node. Every text is searched, so that a name leaks through no field that a plugin fills. Names are

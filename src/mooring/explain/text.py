@@ -13,6 +13,7 @@ from mooring.explain.node_table import filter_rows, score_table
 from mooring.explain.outcome_texts import how_ended, message_of, why_chosen, why_not_asked
 from mooring.explain.tables import table, wrap
 from mooring.framework.decision import PostFilterResult
+from mooring.framework.diagnosis import keys_of
 from mooring.framework.status import Status
 
 #: How many nodes the tables show if nothing else is asked for.
@@ -97,21 +98,20 @@ def _filter(found: Examination, width: int | None) -> Iterator[str]:
 def _causes(found: Examination) -> Iterator[str]:
     if found.causes:
         rows = [
-            [
-                "",
-                str(cause.nodes),
-                cause.status.plugin,
-                f"{cause.example}: {_about(cause)}",
-            ]
-            for cause in found.causes
+            ["", str(cause.nodes), cause.status.plugin, _about(cause)] for cause in found.causes
         ]
         width = max(len("NODES"), *(len(row[1]) for row in rows))
         rows = [[row[0], row[1].rjust(width), *row[2:]] for row in rows]
-        yield from table(["WHY NOT", "NODES".rjust(width), "PLUGIN", "FOR EXAMPLE"], rows)
+        about = "FOR EXAMPLE" if found.causes[0].example else "REASON"
+        yield from table(["WHY NOT", "NODES".rjust(width), "PLUGIN", about], rows)
 
 
 def _about(cause: Cause) -> str:
-    return diagnosis_text(cause.diagnosis) or cause.status.for_node(cause.example).message
+    if not cause.example:
+        # A limited answer has no examples.
+        return ": ".join(filter(None, (cause.status.message, ", ".join(keys_of(cause.diagnosis)))))
+    text = diagnosis_text(cause.diagnosis) or cause.status.for_node(cause.example).message
+    return f"{cause.example}: {text}"
 
 
 def _nearest(found: Examination, width: int | None) -> Iterator[str]:
@@ -140,9 +140,11 @@ def _less(miss: NearMiss, *, is_first: bool) -> str:
 
 
 def _score(found: Examination, nodes: int, width: int | None, current: str) -> Iterator[str]:
-    if found.decision.totals is None or found.feasible is None:
+    totals = found.decision.totals
+    if found.feasible is None or (totals is None and not found.scores):
         return
-    yield "Score: raw → normalised, or one number where they are equal; the total is weighted"
+    ends = "scoring failed, so there is no total" if totals is None else "the total is weighted"
+    yield f"Score: raw → normalised, or one number where they are equal; {ends}"
     yield from score_table(found, nodes, current)
     skipped = sorted(found.decision.skipped_score or ())
     if skipped:
@@ -151,7 +153,8 @@ def _score(found: Examination, nodes: int, width: int | None, current: str) -> I
 
 def _choice(found: Examination, width: int | None) -> Iterator[str]:
     if found.chosen:
-        yield from wrap(f"Chosen: {found.chosen}: {why_chosen(found)}", width, indent=_INDENT)
+        text = ": ".join(filter(None, ("Chosen", found.chosen, why_chosen(found))))
+        yield from wrap(text, width, indent=_INDENT)
 
 
 def _comparison(found: Examination, width: int | None, current: str) -> Iterator[str]:

@@ -186,8 +186,10 @@ class PluginScores(msgspec.Struct, frozen=True):
     """One plugin's scores of the feasible nodes, in their order."""
 
     raw: Ints
+    #: The raw scores if the plugin failed before it had normalised them.
     normalized: Ints
     weight: int
+    is_normalized: bool = True
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -232,9 +234,10 @@ class Decision(msgspec.Struct):
     feasible: Nodes | None = None
     #: How many nodes were filtered.
     evaluated_nodes: int = 0
-    #: By plugin (and extender) name; empty if scoring was not needed.
+    #: By plugin (and extender) name; empty if scoring was not needed. If a plugin fails, those that
+    #: were computed until then.
     scores: Mapping[str, PluginScores] = msgspec.field(default_factory=dict)
-    #: Weighted sums, in the order of `feasible`.
+    #: Weighted sums, in the order of `feasible`; None if nothing was scored, or a plugin failed.
     totals: Ints | None = None
     #: The chosen node; "" if there is none.
     node_name: str = ""

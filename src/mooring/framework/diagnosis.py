@@ -31,5 +31,22 @@ class Shortfall(msgspec.Struct, frozen=True):
         return cls(resource, asked, free, asked - free)
 
 
+class Detail(msgspec.Struct, frozen=True):
+    """A text about one node, with the keys of labels and taints that it is about.
+
+    A user who may not list nodes sees the keys and not the text. The keys may depend on the pod and
+    on the keys of the node's labels and taints. They must not depend on their values: otherwise the
+    user can find the values out by guessing.
+    """
+
+    text: str
+    keys: tuple[str, ...] = ()
+
+
 #: The result of `diagnose`: a text, the resources that are short, or None for nothing to add.
-Diagnosis = str | Sequence[Shortfall] | None
+Diagnosis = str | Detail | Sequence[Shortfall] | None
+
+
+def keys_of(diagnosis: Diagnosis) -> tuple[str, ...]:
+    """Return the keys that a diagnosis is about."""
+    return diagnosis.keys if isinstance(diagnosis, Detail) else ()

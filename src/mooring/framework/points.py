@@ -151,10 +151,12 @@ class Point(Enum):
             Method(
                 "diagnose",
                 ("state", "pod", "node"),
-                "`str`, `Shortfall`s, or `None`",
+                "`str`, `Detail`, `Shortfall`s, or `None`",
                 "Say more about one node, a `NodeInfo`, that the plugin refuses: what it lacks, as "
-                "`Shortfall`s with amounts, or a short text. Called with the state of an attempt "
-                "for nodes that somebody is shown, never in a scheduling cycle.",
+                "`Shortfall`s with amounts, or a short text. A `Detail` is a text with the keys of "
+                "labels and taints that users who may not list nodes see instead of it. Called "
+                "with the state of an attempt for nodes that somebody is shown, never in a "
+                "scheduling cycle.",
             ),
         ),
     )

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from mooring.api.manifest_reading import Where
+from mooring.api.quota_requests import PodRequestsMode
 from mooring.apiserver.api_server import ApiServer, ServerSettings
 from mooring.apiserver.auth.authorization import MASTERS
 from mooring.apiserver.http import RequestUser
@@ -18,6 +19,7 @@ from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.resources import Resource
 from mooring.client.transports import make_transport
+from mooring.config.quota_arguments import quota_requests
 from mooring.config.rules import Rules
 from mooring.controllers.controlled_kinds import COMPOSITE_POD_GROUPS, POD_GROUPS, WORKLOADS
 from mooring.controllers.controller import Controller
@@ -79,6 +81,7 @@ class LocalCluster:
         progress: Callable[[str], None] | None = None,
     ) -> None:
         self._settings = settings
+        self._plan = settings.plan
         self._progress = progress
         self._clock = SystemClock() if clock is None else clock
         self._parts = AsyncExitStack()
@@ -120,6 +123,7 @@ class LocalCluster:
             run_loaded=settings.run_loaded_images,
             controllers=_controllers(groups, sets),
             collected=groups,
+            quota_requests=self._quota_requests,
             progress=self._progress,
         )
         parts.push_async_callback(workers.close)
@@ -158,6 +162,10 @@ class LocalCluster:
         admin = Client(LocalTransport(self.server.api, _ADMIN), clock=self._clock)
         await seed(self.server.cluster, admin, _definitions(_sets_of(plan)))
         await self._scheduler.replace(plan)
+        self._plan = plan
+
+    def _quota_requests(self) -> PodRequestsMode:
+        return None if self._plan is None else quota_requests(self._plan.config.profiles)
 
     async def stop(self) -> None:
         """Stop everything; with a data directory, all acknowledged writes are kept."""

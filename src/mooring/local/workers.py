@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 
 from mooring.api import Node
+from mooring.api.quota_requests import PodRequestsMode
 from mooring.apiserver.api_server import ApiServer
 from mooring.apiserver.auth.authorization import MASTERS
 from mooring.apiserver.http import RequestUser
@@ -56,6 +57,7 @@ class Workers:
         run_loaded: bool = False,
         controllers: tuple[type[Controller], ...] = KINDS,
         collected: tuple[KindLike, ...] = (),
+        quota_requests: Callable[[], PodRequestsMode] = lambda: None,
         progress: Callable[[str], None] | None = None,
     ) -> None:
         self._server = server
@@ -65,6 +67,7 @@ class Workers:
         self._run_loaded = run_loaded
         self._kinds = controllers
         self._collected = collected
+        self._quota_requests = quota_requests
         self._progress = progress
         self._parts = AsyncExitStack()
         self._starting: asyncio.Task[None] | None = None
@@ -89,7 +92,12 @@ class Workers:
         # Controllers and kubelets need all pods, including finished ones.
         informers = InformerFactory(manager, clock=self._clock, selections={})
         controllers = Controllers(
-            manager, informers, self._clock, kinds=self._kinds, collected=self._collected
+            manager,
+            informers,
+            self._clock,
+            kinds=self._kinds,
+            collected=self._collected,
+            quota_requests=self._quota_requests,
         )
         containers = ContainerSettings(
             self._server.url,

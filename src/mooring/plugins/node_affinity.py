@@ -21,6 +21,7 @@ from mooring.api import (
 from mooring.api.node_selectors import NAME_FIELD
 from mooring.errors import ConfigError, ObjectError
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.diagnosis import Detail
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -33,7 +34,7 @@ from mooring.plugins.node_matching import (
     nodes_matching_terms,
     weights_of_nodes,
 )
-from mooring.plugins.node_mismatches import nearest_term, unmet_labels
+from mooring.plugins.node_mismatches import keys_of_terms, nearest_term, unmet_labels
 from mooring.plugins.normalize import normalize_by_max
 from mooring.plugins.signing import sign_node_affinity
 from mooring.typing import Ints, Mask
@@ -104,13 +105,16 @@ class NodeAffinity(Plugin):
             refused &= enforced
         yield NO_MATCH, refused
 
-    def diagnose(self, state: CycleState, pod: Pod, node: NodeInfo) -> str | None:
+    def diagnose(self, state: CycleState, pod: Pod, node: NodeInfo) -> Detail | None:
         """Return the labels of a node that do not match, for the term that comes nearest."""
         if self._added is not None and not self._added.matches(node.node):
-            return nearest_term(self._added, node.node)
+            return Detail(nearest_term(self._added, node.node), keys_of_terms(self._added))
         demand = _demand(state, pod)
-        unmet = unmet_labels(demand.labels, node.labels)
-        return unmet or (None if demand.terms is None else nearest_term(demand.terms, node.node))
+        text = unmet_labels(demand.labels, node.labels)
+        if not text and demand.terms is not None:
+            text = nearest_term(demand.terms, node.node)
+        keys = dict.fromkeys((*demand.labels, *keys_of_terms(demand.terms)))
+        return Detail(text, tuple(keys)) if text else None
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         """Parse the pod's preferred terms; skip if there are none."""

@@ -50,6 +50,14 @@ def nearest_term(terms: NodeTerms, node: KubeObject) -> str:
     return ", ".join(unmet[0])
 
 
+def keys_of_terms(terms: NodeTerms | None) -> tuple[str, ...]:
+    """Return the keys of all labels and fields that terms are about, matched or not."""
+    if terms is None:
+        return ()
+    keys = (one.key for term in terms.terms for one in (*term.labels, *term.fields))
+    return tuple(dict.fromkeys(keys))
+
+
 def _unmet(term: Term, node: KubeObject) -> Iterable[str]:
     labels = node.metadata.labels
     for requirement in term.labels:

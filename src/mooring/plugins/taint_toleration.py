@@ -10,8 +10,9 @@ from typing import Any, cast
 import numpy as np
 
 from mooring.api import Node, Pod, Taint, Toleration
-from mooring.api.taints import PREFER_NO_SCHEDULE, Tolerations
+from mooring.api.taints import PREFER_NO_SCHEDULE, SCHEDULING_EFFECTS, Tolerations
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.diagnosis import Detail
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -72,13 +73,21 @@ class TaintToleration(Plugin):
                 ),
             )
 
-    def diagnose(self, state: CycleState, pod: Pod, node: NodeInfo) -> str | None:
+    def diagnose(self, state: CycleState, pod: Pod, node: NodeInfo) -> Detail | None:
         """Return the first taint that the pod does not tolerate."""
         taint = self._of(pod.spec.tolerations).find_untolerated(node.taints)
         if taint is None:
             return None
         value = f"={taint.value}" if taint.value else ""
-        return f"taint {taint.key}{value}:{taint.effect} is not tolerated"
+        text = f"taint {taint.key}{value}:{taint.effect} is not tolerated"
+        # A toleration of one value is left out: its key would be missing if the value is right.
+        whole = self._of(one for one in pod.spec.tolerations if one.operator == "Exists")
+        keys = [
+            one.key
+            for one in node.taints
+            if one.effect in SCHEDULING_EFFECTS and not whole.tolerate(one)
+        ]
+        return Detail(text, tuple(dict.fromkeys(keys)))
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         """Collect the tolerations that apply to PreferNoSchedule taints."""

@@ -1,8 +1,8 @@
 """ExplainPaths: the answers of /explain/v1, whatever server received the request.
 
 All of it is for readers who may `get` the path. A pod's explanation is also for readers who may
-`get` the pod: then nodes have no names unless the reader may `list` nodes, and other pods have none
-unless the reader may `get` them.
+`get` the pod: without values, amounts and names of nodes unless the reader may `list` nodes
+(`limited_answer`), and without the names of other pods unless the reader may `get` them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import msgspec
 from mooring.errors import ObjectError
 from mooring.explain.explainer import LONGEST_PAGE, PAGE
 from mooring.explain.journal_questions import REPLAY_SECONDS
+from mooring.explain.limited_answer import limited_answer
 from mooring.explain.questions import AnswerLimitError, TooManyQuestions, UnknownPodError
 from mooring.explain.redaction import hide_nodes, hide_pods, mentioned_pods
 from mooring.serve.decision_stream import CONTENT_TYPE, DecisionStream
@@ -183,6 +184,9 @@ class ExplainPaths:
 
     async def _limited(self, found: Any, reader: ExplanationReader) -> Any:
         """Return what a reader may see who has no right to the path."""
+        may_list_nodes = await reader.may_list_nodes()
+        if not may_list_nodes:
+            found = await asyncio.to_thread(limited_answer, found)
         own = f"{found['namespace']}/{found['name']}"
         hidden: set[str] = set()
         # On another thread, as all that looks at every node.
@@ -194,7 +198,7 @@ class ExplainPaths:
             ):
                 hidden.add(key)
         shown = await asyncio.to_thread(hide_pods, found, hidden)
-        if await reader.may_list_nodes():
+        if may_list_nodes:
             return shown
         return await asyncio.to_thread(hide_nodes, shown, await self._asked().node_names())
 

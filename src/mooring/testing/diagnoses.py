@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mooring.framework.diagnosis import Shortfall
+from mooring.framework.diagnosis import Detail, Shortfall
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.state import CycleState
 from mooring.testing.bench import Bench
 from mooring.testing.plugin_answers import Case
 
 POINT = "Filter"
-RIGHT_TYPE = "diagnose returns a text, Shortfalls or None"
+RIGHT_TYPE = "diagnose returns a text, a Detail, Shortfalls or None"
 SHORTFALL_HOLDS = "a node that is given what diagnose calls short passes"
 CHANGES_NOTHING = "diagnose changes no answer"
 
@@ -36,7 +36,8 @@ def check_diagnoses(bench: Bench, case: Case) -> int:
         node = bench.nodes.info(row)
         found = case.call(POINT, node.name, plugin.diagnose, state, case.pod, node)
         diagnosed += 1
-        if found is None or (isinstance(found, str) and found):
+        text = found.text if isinstance(found, Detail) else found
+        if found is None or (isinstance(text, str) and text):
             continue
         shortfalls = _shortfalls(case, node, found)
         if shortfalls and hasattr(plugin, "filter"):

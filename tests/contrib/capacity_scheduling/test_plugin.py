@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from mooring import QueueingHint
 from mooring.api import ElasticQuota, KubeObject, Pod, decode_as
 from mooring.contrib.capacity_scheduling import CapacityScheduling
-from mooring.contrib.capacity_scheduling.plugin import ELASTIC_QUOTAS
+from mooring.contrib.capacity_scheduling.plugin import ELASTIC_QUOTAS, NOT_COUNTED
+from mooring.errors import ConfigError
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.decision import Decision
 from mooring.testing import check_plugin, make_node, make_pod
@@ -21,7 +22,13 @@ from mooring.virtual.driving import drive
 from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.contrib.profiles import configuration, make_scheduler
 
-CONFIG = configuration("CapacityScheduling", disabled=["DefaultPreemption"])
+MODES = ("Containers", "Scheduler")
+
+
+def config(mode: str | None = "Containers") -> dict[str, Any]:
+    """Return a configuration with the plugin; `mode` is podRequests, None to leave it out."""
+    args = None if mode is None else {"CapacityScheduling": {"podRequests": mode}}
+    return configuration("CapacityScheduling", disabled=["DefaultPreemption"], args=args)
 
 
 def quota(namespace: str, low: Any = None, high: Any = None, name: str = "q") -> ElasticQuota:
@@ -37,10 +44,10 @@ def pod(name: str, namespace: str, cpu: str = "1", **more: Any) -> Pod:
 class Tenants:
     """A scheduler in memory with two tenants, each guaranteed 2 of 4 cpus."""
 
-    def __init__(self, *objects: KubeObject, cpu: int = 4) -> None:
+    def __init__(self, *objects: KubeObject, cpu: int = 4, mode: str | None = "Containers") -> None:
         quotas = [quota("a", "2", "4"), quota("b", "2", "4")]
         nodes = [make_node("n", cpu=cpu)]
-        self.scheduler: MemoryScheduler = make_scheduler(CONFIG, [*nodes, *quotas, *objects])
+        self.scheduler: MemoryScheduler = make_scheduler(config(mode), [*nodes, *quotas, *objects])
 
     @property
     def plugin(self) -> CapacityScheduling:
@@ -183,9 +190,34 @@ def test_a_quota_that_cannot_be_read_is_ignored(caplog: pytest.LogCaptureFixture
     [
         (EventResource.POD, ActionType.DELETE, pod("x", "b"), QueueingHint.QUEUE),
         (EventResource.POD, ActionType.DELETE, pod("x", "none"), QueueingHint.SKIP),
+        (
+            EventResource.ASSIGNED_POD,
+            ActionType.UPDATE_POD_SCALE_DOWN,
+            pod("x", "b"),
+            QueueingHint.QUEUE,
+        ),
+        (
+            EventResource.ASSIGNED_POD,
+            ActionType.UPDATE_POD_SCALE_DOWN,
+            pod("x", "none"),
+            QueueingHint.SKIP,
+        ),
+        (
+            EventResource.TARGET_POD,
+            ActionType.UPDATE_POD_SCALE_DOWN,
+            pod("p", "a"),
+            QueueingHint.QUEUE,
+        ),
         (ELASTIC_QUOTAS, ActionType.UPDATE, quota("a"), QueueingHint.QUEUE),
     ],
-    ids=["a counted pod left", "another pod left", "a quota changed"],
+    ids=[
+        "a counted pod left",
+        "another pod left",
+        "a counted pod shrank",
+        "another pod shrank",
+        "the pod itself shrank",
+        "a quota changed",
+    ],
 )
 def test_hints(resource: str, action: ActionType, old: Any, expected: QueueingHint) -> None:
     plugin = Tenants().plugin
@@ -193,6 +225,117 @@ def test_hints(resource: str, action: ActionType, old: Any, expected: QueueingHi
     (event,) = [one for one in plugin.events_to_register() if one.matches(happened)]
     answer = QueueingHint.QUEUE if event.hint is None else event.hint(pod("p", "a"), old, None)
     assert answer is expected
+
+
+def with_sidecar(name: str, namespace: str, cpu: str, **more: Any) -> Pod:
+    """Return a pod that requests nothing but a sidecar."""
+    sidecar = {"name": "s", "restartPolicy": "Always", "resources": {"requests": {"cpu": cpu}}}
+    return make_pod(name, namespace=namespace, cpu="1", spec={"initContainers": [sidecar]}, **more)
+
+
+def with_pod_level(name: str, namespace: str, cpu: str, **more: Any) -> Pod:
+    """Return a pod that requests an amount as a whole."""
+    return make_pod(
+        name, namespace=namespace, spec={"resources": {"requests": {"cpu": cpu}}}, **more
+    )
+
+
+def resizing(name: str, namespace: str, spec: str, allocated: str) -> Pod:
+    """Return a pod on a node that was resized to `spec`, with `allocated` still in use."""
+    amounts = {"cpu": allocated}
+    container = {
+        "name": "container",
+        "allocatedResources": amounts,
+        "resources": {"requests": amounts},
+    }
+    status = {"phase": "Running", "containerStatuses": [container]}
+    return make_pod(name, namespace=namespace, cpu=spec, node="n", status=status)
+
+
+@pytest.mark.parametrize(
+    ("used", "containers", "scheduler"),
+    [
+        pytest.param(with_sidecar("x", "a", "3", node="n"), 3000, 4000, id="a sidecar"),
+        pytest.param(with_pod_level("x", "a", "3", node="n"), 0, 3000, id="pod-level resources"),
+        pytest.param(resizing("x", "a", "1", "3"), 1000, 3000, id="a resize in progress"),
+        pytest.param(pod("x", "a", "3", node="n"), 3000, 3000, id="containers"),
+    ],
+)
+def test_a_pod_counts_as_pod_requests_says(used: Pod, containers: int, scheduler: int) -> None:
+    for mode, expected in (("Containers", containers), ("Scheduler", scheduler)):
+        assert Tenants(used, cpu=64, mode=mode).cpu()["a"] == expected
+    node = Tenants(used, cpu=64).scheduler.cluster.cache.nodes.find("n")
+    assert node is not None and node.requested["cpu"] == scheduler
+
+
+@pytest.mark.parametrize("make", [with_sidecar, with_pod_level])
+def test_sidecars_and_pod_level_resources_stay_within_max(make: Any) -> None:
+    tenants = Tenants(cpu=64, mode="Scheduler")
+    assert tenants.schedule(make("first", "a", "3")).node_name == "n"
+    refused = tenants.schedule(make("second", "a", "3"))
+    assert refused.pre_filter is not None and "is more than Max" in refused.pre_filter.message
+    # The original's sum lets a namespace use more.
+    tenants = Tenants(cpu=64)
+    for number in range(4):
+        assert tenants.schedule(with_pod_level(f"p{number}", "a", "3")).node_name == "n"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_resize_counts_when_it_happens(mode: str) -> None:
+    tenants = Tenants(pod("x", "a", "1", node="n"), cpu=64, mode=mode)
+    cluster = tenants.scheduler.cluster
+    assert tenants.schedule(pod("fits", "a", "3")).node_name == "n"
+    cluster.add(pod("x", "a", "3", node="n"))
+    assert tenants.cpu() == {"a": 6000, "b": 0}
+    assert tenants.schedule(pod("not", "a", "0")).pre_filter is not None
+    cluster.add(pod("x", "a", "500m", node="n"))
+    assert tenants.cpu() == {"a": 3500, "b": 0}
+    cluster.delete(pod("x", "a", "500m", node="n"))
+    assert tenants.cpu() == {"a": 3000, "b": 0}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_pod_that_was_resized_before_it_was_bound_counts_with_its_new_requests(
+    mode: str,
+) -> None:
+    tenants = Tenants(cpu=64, mode=mode)
+    waiting = pod("p", "a", "1")
+    tenants.scheduler.cluster.add(waiting)
+    drive(tenants.scheduler.reserve(drive(tenants.scheduler.decide(waiting))))
+    assert tenants.cpu()["a"] == 1000
+    tenants.scheduler.cluster.add(pod("p", "a", "2", node="n"))
+    assert tenants.cpu()["a"] == 2000
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_resize_of_a_pod_that_does_not_count_changes_nothing(mode: str) -> None:
+    tenants = Tenants(pod("old", "c", node="n"), mode=mode)
+    tenants.scheduler.cluster.add(quota("c", "2", "4"))
+    tenants.scheduler.cluster.add(pod("old", "c", "2", node="n"))
+    assert tenants.cpu()["c"] == 0
+
+
+def test_preemption_counts_sidecars_of_those_that_borrow() -> None:
+    # The namespace is over its min only because of its sidecars.
+    borrowed = [with_sidecar(f"p{number}", "a", "1", node="n") for number in range(2)]
+    for mode, victims in (("Containers", 0), ("Scheduler", 1)):
+        tenants = Tenants(*borrowed, mode=mode)
+        result = tenants.schedule(pod("mine", "b", "2")).post_filter
+        assert result is not None and len(result.victims) == victims, mode
+
+
+@pytest.mark.parametrize(("mode", "warnings"), [(None, 1), ("Containers", 0), ("Scheduler", 0)])
+def test_a_start_without_pod_requests_warns_once(
+    mode: str | None, warnings: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        Tenants(mode=mode)
+    assert [one.getMessage() for one in caplog.records] == [NOT_COUNTED] * warnings
+
+
+def test_another_value_of_pod_requests_is_refused() -> None:
+    with pytest.raises(ConfigError, match="podRequests"):
+        Tenants(mode="Everything")
 
 
 amounts = st.dictionaries(

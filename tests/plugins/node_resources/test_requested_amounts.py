@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.plugins.node_resources.requested_amounts import PodRequests, is_counted
+from mooring.plugins.node_resources.requested_amounts import PodRequests
 from tests.plugins.cluster import Cluster, make_pod
 
 MIB = 1024 * 1024
@@ -45,18 +45,3 @@ def test_each_plugin_counts_in_its_own_way(pod, for_filter, for_fit_score, for_b
     assert amounts(requests.for_filter(pod)) == for_filter
     assert amounts(requests.for_fit_score(pod)) == for_fit_score
     assert amounts(requests.for_balance(pod)) == for_balance
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("cpu", True),
-        ("ephemeral-storage", True),
-        ("hugepages-2Mi", True),
-        ("vendor.io/nic", True),
-        ("pods", False),
-        ("storage", False),
-    ],
-)
-def test_counted_resources(name: str, expected: bool) -> None:
-    assert is_counted(name) is expected

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from mooring.api import ElasticQuota, Pod, ResourceList, is_scalar_resource, milli_value, value
+from mooring.api import ElasticQuota, Pod, ResourceList, is_counted, milli_value, value
+from mooring.api.quota_requests import sum_of_containers
 
 #: Amounts by resource: cpu in thousandths, everything else in whole units.
 Amounts = dict[str, int]
@@ -25,24 +26,13 @@ def read_amounts(resources: ResourceList) -> Amounts:
     return {
         name: milli_value(text) if name == _CPU else value(text)
         for name, text in resources.items()
-        if name in _NATIVE or is_scalar_resource(name)
+        if name == _PODS or is_counted(name)
     }
 
 
 def pod_request(pod: Pod) -> Amounts:
-    """Return what a pod counts for: its containers, or an init container that requests more.
-
-    Unlike the scheduler's own sum, a sidecar counts as an init container.
-    """
-    request: Amounts = {}
-    for container in pod.spec.containers:
-        add_amounts(request, read_amounts(container.resources.requests))
-    for container in pod.spec.init_containers:
-        for name, amount in read_amounts(container.resources.requests).items():
-            if name != _PODS:
-                request[name] = max(request.get(name, 0), amount)
-    add_amounts(request, read_amounts(pod.spec.overhead))
-    return request
+    """Return what a pod counts for by the original's sum."""
+    return sum_of_containers(pod, read_amounts)
 
 
 def exceeds(amounts: Mapping[str, int], more: Mapping[str, int], bound: QuotaBound) -> bool:
@@ -103,9 +93,13 @@ class Quota:
 
 
 class Quotas:
-    """The quotas by namespace, of which each has at most one. Owned by the plugin."""
+    """The quotas by namespace, of which each has at most one. Owned by the plugin.
 
-    def __init__(self) -> None:
+    `request_of` returns what a pod counts for.
+    """
+
+    def __init__(self, request_of: Callable[[Pod], Amounts] = pod_request) -> None:
+        self.request_of = request_of
         self._quotas: dict[str, Quota] = {}
         #: The sums over all quotas.
         self.used: Amounts = {}
@@ -141,16 +135,27 @@ class Quotas:
     def add_pod(self, pod: Pod) -> None:
         """Count a pod, once, if its namespace has a quota."""
         quota = self._quotas.get(pod.metadata.namespace)
-        if quota is not None and pod.metadata.uid not in quota.pods:
-            request = quota.pods[pod.metadata.uid] = pod_request(pod)
+        if quota is not None:
+            self._take(quota, pod)
+            request = quota.pods[pod.metadata.uid] = self.request_of(pod)
             add_amounts(quota.used, request)
             add_amounts(self.used, request)
+
+    def change_pod(self, pod: Pod) -> None:
+        """Count a pod with what it requests now, if it counts."""
+        quota = self._quotas.get(pod.metadata.namespace)
+        if quota is not None and pod.metadata.uid in quota.pods:
+            self.add_pod(pod)
 
     def remove_pod(self, pod: Pod) -> None:
         """Stop counting a pod, if it counts."""
         quota = self._quotas.get(pod.metadata.namespace)
-        request = None if quota is None else quota.pods.pop(pod.metadata.uid, None)
-        if quota is not None and request is not None:
+        if quota is not None:
+            self._take(quota, pod)
+
+    def _take(self, quota: Quota, pod: Pod) -> None:
+        request = quota.pods.pop(pod.metadata.uid, None)
+        if request is not None:
             subtract_amounts(quota.used, request)
             subtract_amounts(self.used, request)
 
@@ -216,7 +221,10 @@ class QuotaView:
         """Count a pod on trial, if its namespace has a quota and it does not count yet."""
         quota = self._quotas.get(pod.metadata.namespace)
         if quota is not None and self._request(quota, pod) is None:
-            request = pod_request(pod)
+            # A pod that was removed on trial counts for what it was counted for.
+            request = quota.pods.get(pod.metadata.uid)
+            if request is None:
+                request = self._quotas.request_of(pod)
             self._change(quota, pod, request)
             add_amounts(self._changed[quota.namespace], request)
             add_amounts(self._used, request)

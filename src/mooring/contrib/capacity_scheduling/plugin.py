@@ -8,6 +8,8 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+import msgspec
+
 from mooring import (
     ActionType,
     ClusterEvent,
@@ -21,6 +23,7 @@ from mooring import (
     Status,
 )
 from mooring.api import ElasticQuota, Pod
+from mooring.api.quota_requests import SCHEDULER, PodRequestsMode, counted_amounts
 from mooring.contrib.capacity_scheduling.elastic_quotas import (
     Amounts,
     Quota,
@@ -49,6 +52,11 @@ OVER_TOTAL_MIN = (
     "Pod {pod} is rejected in PreFilter because total ElasticQuota used is more than min"
 )
 UNREADABLE = "ElasticQuota %s is ignored: %s"
+NOT_COUNTED = (
+    "CapacityScheduling: sidecars, pod-level resources and the status of a resize do not count for "
+    "quotas, as in scheduler-plugins, so a namespace can use more than its max; set podRequests: "
+    "Scheduler in its args to count them, or podRequests: Containers to keep this"
+)
 MIN_OVER_MAX = "ElasticQuota %s: min exceeds max for %s; both are applied as they are"
 
 #: Pods in these phases count; "" is a pod whose phase the server has not set.
@@ -61,18 +69,33 @@ class CapacityScheduling(PreemptingPlugin):
     Choose it if teams share a cluster: an ElasticQuota in a namespace guarantees it `spec.min` and
     allows it up to `spec.max`, as long as all namespaces together stay within the sum of their min.
     A namespace that needs what it is guaranteed takes it back from those that borrowed it, by
-    preemption. It replaces DefaultPreemption: disable that one. It has no arguments.
+    preemption. It replaces DefaultPreemption: disable that one. Set `podRequests: Scheduler`, or a
+    namespace can use more than its quota with sidecars, pod-level resources and resizes.
     """
 
     name = "CapacityScheduling"
 
+    class Args(msgspec.Struct, frozen=True, rename="camel"):
+        """What a pod counts for."""
+
+        #: Scheduler: what the scheduler counts on nodes. Containers, the default: the sum of
+        #: scheduler-plugins, without sidecars, pod-level resources and resizes in progress.
+        pod_requests: PodRequestsMode = None
+
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
         super().__init__(args, handle)
-        self._quotas = Quotas()
+        is_scheduler = self.args.pod_requests == SCHEDULER
+        self._request_of = self._scheduler_request if is_scheduler else pod_request
+        self._quotas = Quotas(self._request_of)
+
+    def _scheduler_request(self, pod: Pod) -> Amounts:
+        return counted_amounts(self.handle.pod_info(pod).requests)
 
     def start(self) -> None:
         """Follow quotas and pods, and request the informers that a preemption needs."""
         super().start()
+        if self.args.pod_requests is None:
+            log.warning(NOT_COUNTED)
         self.handle.watch(
             ElasticQuota,
             added=self._quota_added,
@@ -137,6 +160,8 @@ class CapacityScheduling(PreemptingPlugin):
             self._pod_added(new)
         elif new.status.phase not in _COUNTED_PHASES:
             self._quotas.remove_pod(new)
+        else:
+            self._quotas.change_pod(new)
 
     def _pod_deleted(self, pod: Pod) -> None:
         # A pod that has only been assumed is given back by Unreserve.
@@ -149,7 +174,7 @@ class CapacityScheduling(PreemptingPlugin):
         """Refuse a pod with which its quota, or all quotas together, would be exceeded."""
         view = QuotaView(self._quotas)
         state.write(VIEW, view)
-        request = pod_request(pod)
+        request = self._request_of(pod)
         quota = self._quotas.get(pod.metadata.namespace)
         if quota is None:
             state.write(REQUESTS, Requests(request))
@@ -177,10 +202,10 @@ class CapacityScheduling(PreemptingPlugin):
                     continue
                 if namespace == pod.metadata.namespace:
                     if other.priority >= pod.priority:
-                        add_amounts(in_quota, pod_request(other.pod))
-                        add_amounts(total, pod_request(other.pod))
+                        add_amounts(in_quota, self._request_of(other.pod))
+                        add_amounts(total, self._request_of(other.pod))
                 elif not view.over_min(quota):
-                    add_amounts(total, pod_request(other.pod))
+                    add_amounts(total, self._request_of(other.pod))
         return Requests(request, in_quota, total)
 
     def add_pod(self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo) -> Status | None:
@@ -212,10 +237,14 @@ class CapacityScheduling(PreemptingPlugin):
         """Return the events after which a refused pod may be accepted."""
         return [
             ClusterEvent(EventResource.POD, ActionType.DELETE, self._after_pod),
+            ClusterEvent(
+                EventResource.ASSIGNED_POD, ActionType.UPDATE_POD_SCALE_DOWN, self._after_pod
+            ),
+            ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE_POD_SCALE_DOWN),
             ClusterEvent(ELASTIC_QUOTAS, ActionType.ALL),
         ]
 
     def _after_pod(self, pod: Pod, old: Any, new: Any) -> QueueingHint:
-        """Try a pod again if a pod that counted for a quota is gone."""
+        """Try a pod again if a pod of a quota is gone, or requests less."""
         counted = old.metadata.namespace in self._quotas
         return QueueingHint.QUEUE if counted else QueueingHint.SKIP

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.api import Pod
+from mooring.framework.diagnosis import Detail
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes, TermSum
 from mooring.framework.pod_info import AffinityTerm, PodInfo, Terms
@@ -269,15 +270,16 @@ class FilterState:
         together = all(domains.of(labels[key]) > 0 for key, domains in by_key.items())
         return together or self._may_be_first()
 
-    def describe(self, node: NodeInfo) -> str | None:
+    def describe(self, node: NodeInfo) -> Detail | None:
         """Return the domain of a node in which a pod is missing or unwanted."""
         status, labels = self.refuse(node), node.labels
         if status is AFFINITY_NOT_MATCH:
             for key, domains in self.affinity.by_key.items():
                 if key not in labels:
-                    return f"{key} is not set"
+                    return Detail(f"{key} is not set", tuple(self.affinity.by_key))
                 if domains.of(labels[key]) <= 0:
-                    return f"no pod that its affinity asks for is in {key}={labels[key]}"
+                    text = f"no pod that its affinity asks for is in {key}={labels[key]}"
+                    return Detail(text, tuple(self.affinity.by_key))
         for refusal, counts, who in (
             (ANTI_AFFINITY_NOT_MATCH, self.anti_affinity, "that its anti-affinity excludes"),
             (
@@ -287,9 +289,11 @@ class FilterState:
             ),
         ):
             if status is refusal:
+                # The terms of other pods are not the user's own, so their keys are left out.
+                keys = tuple(counts.by_key) if counts is self.anti_affinity else ()
                 for key, domains in counts.by_key.items():
                     if key in labels and domains.of(labels[key]) > 0:
-                        return f"a pod {who} is in {key}={labels[key]}"
+                        return Detail(f"a pod {who} is in {key}={labels[key]}", keys)
         return None
 
     def refuse_nodes(self, nodes: Nodes) -> Iterator[tuple[Status, Mask]]:

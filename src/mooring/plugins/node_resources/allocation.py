@@ -8,13 +8,12 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mooring.api import is_scalar_resource
+from mooring.api import is_counted, is_scalar_resource
 from mooring.api.pod_requests import CPU, MEMORY
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.plugins.args import ResourceSpec
 from mooring.plugins.dynamic_resources.device_totals import Totals
-from mooring.plugins.node_resources.requested_amounts import is_counted
 from mooring.plugins.normalize import EXACT_LIMIT
 from mooring.typing import Ints, Mask
 

@@ -20,6 +20,7 @@ from mooring.api import (
     is_extended_resource,
     is_scalar_resource,
 )
+from mooring.api.names import NATIVE_RESOURCES
 from mooring.api.pod_requests import PODS, RequestOptions, is_resize_deferred, pod_requests
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.diagnosis import Shortfall
@@ -46,7 +47,7 @@ from mooring.plugins.node_resources.allocation import (
     quotient,
     shares_of,
 )
-from mooring.plugins.node_resources.requested_amounts import NATIVE, PodRequests
+from mooring.plugins.node_resources.requested_amounts import PodRequests
 from mooring.plugins.node_resources.scored_resources import ScoredResources
 from mooring.plugins.node_resources.scoring_strategies import make_strategy
 from mooring.typing import Ints, Mask
@@ -80,11 +81,13 @@ def demands_of(
 
     `ignored` and `ignored_groups` apply only to extended resources.
     """
-    demands = [Demand(name, amount) for name in NATIVE if (amount := requests.get(name, 0)) > 0]
+    demands = [
+        Demand(name, amount) for name in NATIVE_RESOURCES if (amount := requests.get(name, 0)) > 0
+    ]
     if len(demands) < len(requests):
         for name in sorted(requests):
             amount = requests[name]
-            if amount <= 0 or name in NATIVE or not is_scalar_resource(name):
+            if amount <= 0 or name in NATIVE_RESOURCES or not is_scalar_resource(name):
                 continue
             if is_extended_resource(name) and (
                 name in ignored or name.partition("/")[0] in ignored_groups

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from mooring.api import Pod, RequestOptions, is_scalar_resource, pod_requests
-from mooring.api.pod_requests import CPU, EPHEMERAL_STORAGE, MEMORY, NON_ZERO_DEFAULTS
+from mooring.api import Pod, RequestOptions, pod_requests
+from mooring.api.pod_requests import CPU, MEMORY, NON_ZERO_DEFAULTS
 from mooring.framework.handle import Handle
 from mooring.plugins.gates import gates_of
-
-NATIVE = (CPU, MEMORY, EPHEMERAL_STORAGE)
-
-
-def is_counted(resource: str) -> bool:
-    """Return whether the scheduler counts a resource on nodes."""
-    return resource in NATIVE or is_scalar_resource(resource)
 
 
 class PodRequests:

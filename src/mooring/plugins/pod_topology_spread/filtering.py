@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mooring.api import Pod
+from mooring.framework.diagnosis import Detail
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.status import Status
@@ -143,19 +144,21 @@ class FilterState:
                 return TOO_SKEWED
         return None
 
-    def describe(self, node: NodeInfo) -> str | None:
+    def describe(self, node: NodeInfo) -> Detail | None:
         """Return by which constraint a node is refused, with the numbers of pods."""
+        keys = tuple(dict.fromkeys(spread.constraint.topology_key for spread in self.spreads))
         for spread in self.spreads:
             key = spread.constraint.topology_key
             value = node.labels.get(key)
             if value is None:
-                return f"{key} is not set"
+                return Detail(f"{key} is not set", keys)
             there = spread.domains.of(value)
             if there > spread.most:
-                return (
+                text = (
                     f"{key}={value} has {there} matching pod(s), the domain with the fewest "
                     f"{spread.minimum} (maxSkew {spread.constraint.max_skew})"
                 )
+                return Detail(text, keys)
         return None
 
     def refuse_nodes(self, nodes: Nodes) -> Iterator[tuple[Status, Mask]]:

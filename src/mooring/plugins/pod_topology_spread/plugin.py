@@ -13,6 +13,7 @@ import numpy as np
 from mooring.api import Node, Pod, Selector
 from mooring.errors import ObjectError
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.diagnosis import Detail
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
@@ -148,7 +149,7 @@ class PodTopologySpread(Plugin):
             return ((NOT_PRE_FILTERED, np.ones(len(nodes), dtype=np.bool_)),)
         return counted.refuse_nodes(nodes)
 
-    def diagnose(self, state: CycleState, pod: Pod, node: NodeInfo) -> str | None:
+    def diagnose(self, state: CycleState, pod: Pod, node: NodeInfo) -> Detail | None:
         """Return the numbers or the domain behind the refusal of a node."""
         counted: FilterState | None = state.get(_FILTER_KEY)
         return None if counted is None else counted.describe(node)

@@ -11,6 +11,7 @@ import numpy as np
 from mooring.api import PersistentVolume, PersistentVolumeClaim, Pod, Requirement, StorageClass
 from mooring.api import volume_claims as claims
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
+from mooring.framework.diagnosis import Detail
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin import Plugin
@@ -87,7 +88,7 @@ class VolumeZone(Plugin):
         conflict = any(not demand.matches_value(_found(demand, node)) for demand in demands)
         return CONFLICT if conflict else None
 
-    def diagnose(self, state: CycleState, pod: Pod, node: NodeInfo) -> str | None:
+    def diagnose(self, state: CycleState, pod: Pod, node: NodeInfo) -> Detail | None:
         """Return the zone or region of a node and those of the volume that is not there."""
         demands = self._demands_in(state, pod)
         if isinstance(demands, Status):
@@ -95,7 +96,8 @@ class VolumeZone(Plugin):
         for demand in demands:
             found = _found(demand, node)
             if not demand.matches_value(found):
-                return mismatch(demand, found)
+                keys = tuple(dict.fromkeys(one.key for one in demands))
+                return Detail(mismatch(demand, found), keys)
         return None
 
     def filter_nodes(

@@ -14,7 +14,7 @@ class Matrix extends Component {
     const page = rows.slice(start, start + PAGE);
     const move = (to) => this.setState({ offset: to });
     return html`<h2>${this.title}</h2>
-      <p class="quiet">${(props.found.recorded && this.recorded) || this.about}</p>
+      <p class="quiet">${this.describe(props.found)}</p>
       <div class="scroll" tabindex="0" role="region" aria-label=${this.title}>
         ${this.table(props.found, page)}
       </div>
@@ -24,14 +24,18 @@ class Matrix extends Component {
 
 export class ScoreMatrix extends Matrix {
   title = "Scores";
-  about = "Raw → normalised, or one number where they are equal. The total is weighted.";
+
+  describe({ totals }) {
+    const ends = totals ? "The total is weighted." : "Scoring failed, so there is no total.";
+    return `Raw → normalised, or one number where they are equal. ${ends}`;
+  }
 
   /** Return the feasible nodes, the best first; the chosen node comes first among equals. */
-  rows({ nodes, totals, chosenNode }) {
-    const rows = nodes.map((_, row) => row).filter((row) => totals[row] !== null);
+  rows({ nodes, feasible, totals, chosenNode }) {
+    const rows = nodes.map((_, row) => row).filter((row) => feasible[row]);
     const isOther = (row) => Number(nodes[row] !== chosenNode);
     const compare = (one, other) =>
-      totals[other] - totals[one] || isOther(one) - isOther(other) || nodes[one].localeCompare(nodes[other]);
+      (totals && totals[other] - totals[one]) || isOther(one) - isOther(other) || nodes[one].localeCompare(nodes[other]);
     return rows.sort(compare);
   }
 
@@ -53,9 +57,9 @@ export class ScoreMatrix extends Matrix {
             ${nodes[row] === chosenNode && html` <span class="badge good">chosen</span>`}
             ${nodes[row] === currentNode && html` <span class="badge quiet">its node</span>`}
           </th>
-          <td class="number"><strong>${totals[row]}</strong></td>
+          <td class="number"><strong>${totals ? totals[row] : "-"}</strong></td>
           ${scorePlugins.map(({ raw, normalized }) => html`<td class="number">
-            ${raw[row] === normalized[row] ? raw[row] : `${raw[row]} → ${normalized[row]}`}
+            ${raw[row] === (normalized[row] ?? raw[row]) ? raw[row] : `${raw[row]} → ${normalized[row]}`}
           </td>`)}
         </tr>`)}
       </tbody>
@@ -65,8 +69,12 @@ export class ScoreMatrix extends Matrix {
 
 export class VerdictMatrix extends Matrix {
   title = "Filters";
-  about = "Every Filter plugin alone about every node; a node passes if no plugin refuses it.";
-  recorded = "As recorded in the attempt: the first plugin that refused each node; later ones were not asked.";
+
+  describe({ recorded }) {
+    return recorded
+      ? "As recorded in the attempt: the first plugin that refused each node; later ones were not asked."
+      : "Every Filter plugin alone about every node; a node passes if no plugin refuses it.";
+  }
 
   /** Return all nodes, those that the fewest plugins refuse first. */
   rows({ nodes, filterPlugins }) {

@@ -58,7 +58,7 @@ export class PodView extends Loaded {
       <h1 id="pod-title">${found.name}</h1>
       ${found.answeredBy ? this.told(found, rules) : this.asked(found, props)}
       ${found.message && html`<p class="message">${found.message}</p>`}
-      ${found.chosenNode && found.why && html`<p>Chosen: <${NodeLink} name=${found.chosenNode} />: ${found.why}.</p>`}
+      ${found.chosenNode && html`<p>Chosen: <${NodeLink} name=${found.chosenNode} />${found.why && `: ${found.why}`}.</p>`}
       ${found.postFilter && found.postFilter.nominatedNode && html`<p>
         Preemption ${found.answeredBy ? "makes" : "would make"} room on <${NodeLink} name=${found.postFilter.nominatedNode} />${found.postFilter.victims.length > 0 && `, evicting ${found.postFilter.victims.join(", ")}`}.
       </p>`}
@@ -69,7 +69,7 @@ export class PodView extends Loaded {
       ${found.answeredBy && html`<${Attempts} found=${found} rules=${rules} />`}
       ${found.whyNot.length > 0 && html`<${Causes} causes=${found.whyNot} />`}
       ${found.nearest.length > 0 && !found.chosenNode && html`<${Nearest} misses=${found.nearest} />`}
-      ${found.totals && html`<${ScoreMatrix} found=${found} />`}
+      ${(found.totals || found.scorePlugins.length > 0) && html`<${ScoreMatrix} found=${found} />`}
       ${found.filterPlugins.length > 0 && html`<${VerdictMatrix} found=${found} />`}
     </section>`;
   }
@@ -88,6 +88,9 @@ export class PodView extends Loaded {
         ${found.extendersNotAsked.length > 0 && ` Extenders are not asked for an explanation: ${found.extendersNotAsked.join(", ")}.`}
         </span><button onClick=${() => this.load()}>Ask again</button>
       </p>
+      ${found.limited && html`<p class="note" id="limited">
+        Only the message's own counts, and keys of labels and taints: amounts, values and what each node lacks are for users who may list nodes.
+      </p>`}
       ${found.ruleDifferences.length > 0 && html`<p class="note" id="rule-differences">
         The rules of the leader are shown. Those of ${rules} differ: ${found.ruleDifferences.join("; ")}.
       </p>`}
@@ -143,7 +146,9 @@ function Causes({ causes }) {
             <td class="number">${cause.nodes}</td>
             <th scope="row">${cause.plugin}</th>
             <td>${cause.reasons.join(", ")}</td>
-            <td class="wide"><${NodeLink} name=${cause.example.node} /> ${diagnosis(cause.example)}</td>
+            <td class="wide">${cause.example.node
+              ? html`<${NodeLink} name=${cause.example.node} /> ${diagnosis(cause.example)}`
+              : cause.example.keys.join(", ")}</td>
           </tr>`)}
         </tbody>
       </table>
