@@ -150,10 +150,10 @@ async def test_full_disk_keeps_what_is_stored(tmp_path: Path) -> None:
 
 def test_failed_deletion_leaves_no_transaction_open(tmp_path: Path) -> None:
     journal = SmallDisk(tmp_path)
-    journal.put("things", "a", 2, b"{}")
+    journal.put("things", "a", 2, b"{}", is_loaded=False)
     with journal.broken(), pytest.raises(StorageError, match=r"objects\.db: disk I/O error"):
         journal.delete("things", "a", 3)
-    journal.put("things", "b", 3, b"{}")
+    journal.put("things", "b", 3, b"{}", is_loaded=False)
     assert journal.version() == 0
     journal.close()
     again = SqliteJournal(tmp_path)
@@ -195,10 +195,10 @@ async def test_namespace_is_furnished_when_the_disk_has_room_again(
     server, journal = lifecycle_and_server
     put = journal.put
 
-    def refuse_accounts(resource: str, key: str, version: int, data: bytes) -> None:
+    def refuse_accounts(resource: str, *record: Any) -> None:
         if resource == "/serviceaccounts":
             raise StorageError("full")
-        put(resource, key, version, data)
+        put(resource, *record)
 
     monkeypatch.setattr(journal, "put", refuse_accounts)
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
