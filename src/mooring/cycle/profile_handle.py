@@ -46,6 +46,7 @@ from mooring.informers.store import EventHandler
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error
 from mooring.observe.metrics import Metrics
+from mooring.observe.progress import Progress
 
 if TYPE_CHECKING:
     from mooring.config.resolved_profile import ResolvedProfile
@@ -95,6 +96,8 @@ class SharedState(msgspec.Struct, frozen=True):
     pod_groups: PodGroups = msgspec.field(default_factory=PodGroups)
     #: By default, a new set of metrics that is not exported.
     metrics: Metrics = msgspec.field(default_factory=Metrics)
+    #: Counts the steps of cycles.
+    progress: Progress = msgspec.field(default_factory=Progress)
     #: What plugins share across profiles, by key (Handle.shared).
     plugin_data: dict[str, Any] = msgspec.field(default_factory=dict)
 
@@ -136,6 +139,7 @@ class ProfileHandle:
         self.metrics = shared.metrics
         self._shared = shared
         self._signer: PodSigner | None = None
+        self.progress: Callable[[], None] = shared.progress.step
         self.pod_info: Callable[[Pod], PodInfo] = shared.pod_infos.of
 
     @property

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.api import ResourceSlice
-from mooring.api.resource import Device
-from mooring.plugins.dynamic_resources.device_columns import DeviceColumns, Projection, distinct
+from mooring.plugins.dynamic_resources.device_columns import DeviceColumns, distinct
 from tests.plugins.clusters import make
 from tests.plugins.dynamic_resources.devices import DRIVER
 
@@ -96,36 +95,6 @@ def test_memory_is_bounded_while_slices_change() -> None:
     assert columns.size < 10_000
     assert columns.attributes["uuid"].bound < 10_000
     assert columns.moves and columns.epoch
-
-
-class _Asked:
-    """A function that counts its calls."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def __call__(self, driver: str, device: Device) -> object:
-        self.count += 1
-        return device.attributes["model"].string_value != "C"
-
-
-def test_each_distinct_value_is_asked_once() -> None:
-    slices = [
-        _slice(f"s{i}", *(_device("ABC"[k % 3], f"{i}-{k}") for k in range(8))) for i in range(50)
-    ]
-    columns = _columns(*slices)
-    asked = _Asked()
-    found = Projection(columns, [columns.drivers, columns.attributes["model"]], asked)
-    found.refresh()
-    assert asked.count == 3
-    for row, entry in enumerate(columns.devices):
-        assert entry is not None
-        code = found.codes[row]
-        assert (code == found.codes[2]) == (entry[1].attributes["model"].string_value == "C")
-    columns.change(None, _slice("more", _device("B"), _device("D")))
-    found.refresh()
-    assert asked.count == 4
-    assert found.codes[400] == found.codes[401] == found.codes[0] != found.codes[2]
 
 
 def test_node_resources_of_devices_have_codes_only_with_the_gate() -> None:

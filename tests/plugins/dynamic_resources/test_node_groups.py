@@ -15,6 +15,7 @@ from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.informers.store import Store
 from mooring.plugins.dynamic_resources import DynamicResources
+from mooring.plugins.dynamic_resources.cel_budget import CelBudget
 from mooring.plugins.dynamic_resources.claim_reads import ClaimReads
 from mooring.plugins.dynamic_resources.node_devices import NodeBlocks, NodeDevices
 from mooring.plugins.dynamic_resources.node_groups import GroupAnswer, GroupCache, group_sequences
@@ -247,7 +248,9 @@ class _Counted:
         spec = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
         nodes = self.cluster.snapshot
         self.devices.refresh(nodes)
-        groups = self.cache.of([make(ResourceClaim, "c", "ns", spec=spec)], self.classes)
+        groups = self.cache.of(
+            [make(ResourceClaim, "c", "ns", spec=spec)], self.classes, CelBudget()
+        )
         refused = {
             nodes.names[position]
             for _, mask in groups.ask(nodes, None, self._search)
@@ -334,7 +337,7 @@ def test_an_error_comes_after_the_refusals_before_it_and_others_are_asked_only_t
     exactly = {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": MODEL}}]}
     spec = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
     question = make(ResourceClaim, "c", "ns", spec=spec)
-    groups = fresh.cache.of([question], fresh.classes)
+    groups = fresh.cache.of([question], fresh.classes, CelBudget())
     asked: list[str] = []
 
     def search(node: NodeBlocks) -> GroupAnswer | Status:

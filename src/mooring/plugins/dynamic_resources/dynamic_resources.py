@@ -39,6 +39,7 @@ from mooring.plugins.dynamic_resources.allocator import (
 )
 from mooring.plugins.dynamic_resources.binding_conditions import Preparation, has_binding_conditions
 from mooring.plugins.dynamic_resources.capacity import Rounding
+from mooring.plugins.dynamic_resources.cel_budget import CelBudget
 from mooring.plugins.dynamic_resources.claim_binder import BindError, ClaimBinder
 from mooring.plugins.dynamic_resources.claim_filter import ClaimFilter
 from mooring.plugins.dynamic_resources.claim_reads import ClaimReads
@@ -83,6 +84,7 @@ DELETED = Status.unschedulable("deletion of ResourceClaim completed")
 #: The key of the uids of shared claims in the state of a group.
 _SHARED = "DynamicResources/shared"
 _TRIED = "DynamicResources/tried"
+_BUDGET = "DynamicResources/budget"
 FREED = (DEALLOCATED, DELETED)
 #: Said for every group that does not fit, whether it has claims or not.
 GROUP_DEALLOCATED = Status.unschedulable("deallocation of PodGroup ResourceClaim completed")
@@ -232,9 +234,8 @@ class DynamicResources(Plugin):
                 allocated,
                 self._classes,
                 self._devices.pools,
-                self._selectors,
-                self._derived,
             )
+            kept.budget = _budget_in(state, self.args.cel_cost_budget)
         state.write(self.name, kept)
         return None
 
@@ -567,6 +568,17 @@ def _shared_in(state: CycleState) -> set[str] | None:
         shared = set()
         group.write(_SHARED, shared)
     return shared
+
+
+def _budget_in(state: CycleState, limit: int) -> CelBudget:
+    """Return the budget of an attempt, which the pods of a group share."""
+    group = state.pod_group_state
+    budget: CelBudget | None = None if group is None else group.get(_BUDGET)
+    if budget is None:
+        budget = CelBudget(limit)
+        if group is not None:
+            group.write(_BUDGET, budget)
+    return budget
 
 
 def _allocator_features(gates: FeatureGates, *, binding_conditions: bool) -> AllocatorFeatures:

@@ -18,8 +18,14 @@ from mooring.api import DeviceClass, ResourceClaim
 from mooring.framework.columns import grown
 from mooring.framework.nodes import Nodes
 from mooring.framework.status import Status
-from mooring.plugins.dynamic_resources.claim_reads import ClaimReads, Classes
-from mooring.plugins.dynamic_resources.device_columns import Projection
+from mooring.plugins.dynamic_resources.cel_budget import CelBudget
+from mooring.plugins.dynamic_resources.claim_reads import (
+    ClaimDevicesView,
+    ClaimReads,
+    Classes,
+    expressions_of,
+    text_of,
+)
 from mooring.plugins.dynamic_resources.node_devices import NodeBlocks, NodeDevices, Places
 from mooring.plugins.dynamic_resources.pools import NodePools
 from mooring.plugins.dynamic_resources.results import ClaimDevices
@@ -52,12 +58,14 @@ class NodeGroups:
     """All nodes in groups, for one set of claims. Owned by the scheduling loop."""
 
     def __init__(
-        self, devices: NodeDevices, reads: Projection, classes: Sequence[DeviceClass | None]
+        self, devices: NodeDevices, view: ClaimDevicesView, classes: Sequence[DeviceClass | None]
     ) -> None:
         #: Kept so that no other class gets the same id.
         self.classes = classes
         self._devices = devices
-        self._reads = reads
+        #: What the claims read of all devices.
+        self.view = view
+        self._reads = view.codes
         self._clear()
 
     def _clear(self) -> None:
@@ -247,8 +255,28 @@ class GroupCache:
         self._epoch = -1
         self._groups: dict[tuple[object, ...], NodeGroups] = {}
 
-    def of(self, claims: Sequence[ResourceClaim], classes: Classes) -> NodeGroups:
-        """Return the groups of nodes for some claims, as of the last refresh of the devices."""
+    def of(
+        self, claims: Sequence[ResourceClaim], classes: Classes, budget: CelBudget
+    ) -> NodeGroups:
+        """Return the groups of nodes for some claims, as of the last refresh of the devices.
+
+        Raise as `evaluated` does.
+        """
+        found = self.evaluated(claims, classes, budget)
+        found.refresh()
+        return found
+
+    def evaluated(
+        self, claims: Sequence[ResourceClaim], classes: Classes, budget: CelBudget
+    ) -> NodeGroups:
+        """Return the groups of nodes for some claims after evaluating the claims' expressions.
+
+        What that costs is charged, each expression once. Raise BudgetExceededError, with the claim,
+        if it is more than the budget.
+        """
+        for claim, expressions in zip(claims, expressions_of(claims, classes), strict=True):
+            for expression in expressions:
+                budget.charge_compiling(claim.key, text_of(expression))
         if self._epoch != self.devices.columns.epoch:
             self._epoch = self.devices.columns.epoch
             self._groups.clear()
@@ -260,7 +288,7 @@ class GroupCache:
             if len(self._groups) >= _KEPT:
                 del self._groups[next(iter(self._groups))]
         self._groups[key] = found
-        found.refresh()
+        found.view.evaluate(claims, budget)
         return found
 
 
