@@ -19,8 +19,6 @@ from mooring.cel.syntax import (
     Call,
     Comprehension,
     Ident,
-    ListOf,
-    MapOf,
     Node,
     children,
 )
@@ -34,7 +32,10 @@ _NOTHING: frozenset[str] = frozenset()
 
 
 def fixed_parts(node: Node, checked: Checked) -> set[int]:
-    """Return the ids of the nodes that read no variable and do not belong to a larger such node."""
+    """Return the ids of the loops and calls that read no variable of what surrounds them.
+
+    Of two that contain each other, the inner one is left out unless the outer one repeats it.
+    """
     found: set[int] = set()
     _settle([node], [_find(node, checked, found)], found)
     return found
@@ -68,7 +69,7 @@ def _settle(parts: list[Node], reads: list[frozenset[str]], found: set[int]) -> 
 def _is_value(node: Node) -> bool:
     if isinstance(node, Call):
         return node.function not in _ATTRIBUTES
-    return isinstance(node, Comprehension | ListOf | MapOf)
+    return isinstance(node, Comprehension)
 
 
 class _Outcome:
