@@ -8,7 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.api import ResourceSlice
-from mooring.plugins.dynamic_resources.device_columns import DeviceColumns, distinct
+from mooring.plugins.dynamic_resources.device_columns import (
+    DeviceColumns,
+    Projection,
+    distinct,
+)
 from tests.plugins.clusters import make
 from tests.plugins.dynamic_resources.devices import DRIVER
 
@@ -131,3 +135,27 @@ def test_distinct_combinations(
     first, groups = distinct(arrays, bounds)
     assert [values[int(first[group])] for group in groups] == values
     assert sorted(first.tolist()) == sorted({values.index(one) for one in values})
+
+
+def test_a_projection_can_begin_after_the_log_of_the_columns_was_cleared() -> None:
+    columns = _columns(_slice("s", _device("A"), _device("B"), _device("A")))
+    columns.written.clear()
+    found = Projection(columns, [columns.drivers, columns.attributes["model"]])
+    found.refresh()
+    assert found.codes[0] == found.codes[2] != found.codes[1]
+
+
+def test_the_row_of_a_device_that_two_slices_list_is_that_of_the_same_device() -> None:
+    columns = _columns(_slice("s", _device("A")), _slice("s", _device("B")))
+    devices = [entry[1] for entry in columns.devices if entry is not None]
+    (id,) = {*columns.ids[: columns.size]}
+    assert [columns.row_of(id, device) for device in devices] == [0, 1]
+
+
+def test_strings_that_cost_more_to_compare_differ() -> None:
+    texts = ["a", "b", "c" * 30, "d" * 31, "e" * 60]
+    columns = _columns(_slice("s", *(_device("A", text) for text in texts)))
+    compared = columns.attributes["uuid"].compared_with(frozenset({"x" * 40}))
+    codes = compared.codes[: columns.size].tolist()
+    assert codes[0] == codes[1] and codes[3] == codes[4]
+    assert len({*codes}) == 3
