@@ -17,6 +17,7 @@ from mooring.plugins.dynamic_resources.allocator import (
     AllocatorFeatures,
     NodeAllocationError,
 )
+from mooring.plugins.dynamic_resources.cel_budget import CelBudget
 from mooring.plugins.dynamic_resources.claim_reads import ClaimDevicesView
 from mooring.plugins.dynamic_resources.device_requests import AllocationError
 from mooring.plugins.dynamic_resources.pools import PoolError, SlicePools
@@ -72,7 +73,7 @@ def _answer(scenario: dict[str, Any], features: AllocatorFeatures) -> dict[str, 
     allocator = _allocator(scenario, features)
     evaluations = _evaluations(scenario, claims, features)
     try:
-        found = allocator.allocate(node, claims, evaluations, lambda: False)
+        found = allocator.allocate(node, claims, evaluations, lambda: False, CelBudget())
     except (AllocationError, NodeAllocationError, PoolError) as error:
         return {"error": str(error)}
     if found is None:
@@ -146,7 +147,9 @@ def _ask(scenario: dict[str, Any], **features: bool) -> list[Any]:
     allocator = _allocator(scenario, given)
     claims = [decode_as(claim, ResourceClaim) for claim in scenario["claims"]]
     evaluations = _evaluations(scenario, claims, given)
-    found = [allocator.allocate(node, claims, evaluations, lambda: False) for node in NODES]
+    found = [
+        allocator.allocate(node, claims, evaluations, lambda: False, CelBudget()) for node in NODES
+    ]
     return [one and one.claims() for one in found]
 
 
@@ -168,7 +171,7 @@ def test_a_search_ends_in_time() -> None:
     claims = [decode_as(claim, ResourceClaim) for claim in scenario["claims"]]
     evaluations = _evaluations(scenario, claims, AllocatorFeatures())
     with pytest.raises(TimeoutError):
-        allocator.allocate(NODES[0], claims, evaluations, lambda: True)
+        allocator.allocate(NODES[0], claims, evaluations, lambda: True, CelBudget())
 
 
 @pytest.mark.parametrize(

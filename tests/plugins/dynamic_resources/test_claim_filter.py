@@ -18,6 +18,7 @@ from mooring.plugins.dynamic_resources.claim_filter import (
     CANNOT_ALLOCATE,
     CANNOT_FIT,
     NOT_AVAILABLE,
+    SEARCH_TOO_LONG,
     STALE_EXTENDED_CLAIM,
     TOO_EXPENSIVE,
 )
@@ -400,3 +401,27 @@ def test_a_pattern_with_a_large_program_is_refused() -> None:
         )
         handle.lister(ResourceSlice).add(replace(one, spec=replace(one.spec, devices=devices)))
     assert _attempt(plugin, handle, POD, CycleState()) == dict.fromkeys(EVERYWHERE, TOO_MUCH)
+
+
+def test_a_search_ends_by_its_cost_if_the_clock_stands_still() -> None:
+    plugin, handle = _plugin([node("a"), node("b")], *_hard("a", "b"))
+    status = Status.unresolvable(SEARCH_TOO_LONG.format("default/c")).after_backoff()
+    steps = []
+    for _ in range(2):
+        state = CycleState()
+        assert plugin.pre_filter(state, POD, handle.snapshot) is None
+        ((found, mask),) = plugin.filter_nodes(state, POD, handle.snapshot)
+        assert found == status and mask.all()
+        steps.append(state.read("DynamicResources").allocator.steps)
+    # The second attempt knows that the search of the first one was ended.
+    assert steps[0] > 256 and steps[1] == 0
+    state = CycleState()
+    assert plugin.pre_filter(state, POD, handle.snapshot) is None
+    assert plugin.filter(state, POD, handle.snapshot.find("a")) == status
+
+
+def test_a_short_search_costs_nothing() -> None:
+    plugin, handle = _plugin([node("a")], *_hard("a")[1:], claim())
+    state = CycleState()
+    assert _attempt(plugin, handle, POD, state) == {}
+    assert state.read("DynamicResources").budget.left == 5_000_000

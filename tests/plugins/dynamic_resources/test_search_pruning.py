@@ -16,6 +16,7 @@ from mooring.plugins.dynamic_resources.allocator import (
     AllocatorFeatures,
     NodeAllocationError,
 )
+from mooring.plugins.dynamic_resources.cel_budget import CelBudget
 from mooring.plugins.dynamic_resources.device_requests import AllocationError
 from mooring.plugins.dynamic_resources.pools import PoolError, SlicePools
 from mooring.plugins.dynamic_resources.search_pruning import can_flow
@@ -44,7 +45,7 @@ def _allocator(slices: list[ResourceSlice], prune_after: int) -> Allocator:
 def _answer(allocator: Allocator, slices: list[ResourceSlice], claims: list[ResourceClaim]) -> Any:
     evaluations = evaluated(claims, CLASSES, slices)
     try:
-        found = allocator.allocate(NODE, claims, evaluations, lambda: False)
+        found = allocator.allocate(NODE, claims, evaluations, lambda: False, CelBudget(10**12))
     except (AllocationError, NodeAllocationError, PoolError) as error:
         return str(error)
     return found and [
@@ -232,7 +233,7 @@ def test_claims_that_compete_end_soon(
 ) -> None:
     allocator = _allocator([pool], 256)
     evaluations = evaluated(claims, CLASSES, [pool])
-    found = allocator.allocate(NODE, claims, evaluations, lambda: False)
+    found = allocator.allocate(NODE, claims, evaluations, lambda: False, CelBudget(10**12))
     assert (found is not None) is fits
     assert allocator.steps <= steps
 

@@ -28,6 +28,7 @@ from mooring.api.resource import (
 from mooring.cel.values import CompileError, EvaluationError
 from mooring.framework.listers import Lister
 from mooring.plugins.dynamic_resources.capacity import WHOLE, Rounding
+from mooring.plugins.dynamic_resources.cel_budget import CelBudget
 from mooring.plugins.dynamic_resources.compatibility_groups import PoolGroups, groups_of
 from mooring.plugins.dynamic_resources.device_constraints import find_attribute
 from mooring.plugins.dynamic_resources.device_requests import (
@@ -142,6 +143,8 @@ class Allocator:
         self._prune_after = prune_after
         #: How many devices have been looked for.
         self.steps = 0
+        #: What the last search cost.
+        self.cost = 0
         self.features = features
         self.allocated = allocated
         self._classes = classes
@@ -159,11 +162,13 @@ class Allocator:
         claims: Sequence[ResourceClaim],
         evaluations: Evaluations,
         expired: Callable[[], bool],
+        budget: CelBudget,
     ) -> FoundDevices | None:
         """Return devices for every claim, or None. The claims must outlive the allocator.
 
         Raise AllocationError if claims or classes are invalid, NodeAllocationError if the node's
-        pools are, and TimeoutError once `expired` returns True.
+        pools are, and TimeoutError once `expired` returns True. The cost of a long search is
+        charged; raise BudgetExceededError if it is more than the budget.
         """
         reached = self._pools.of(node)
         key = (id(reached), *map(id, claims))
@@ -171,8 +176,9 @@ class Allocator:
         if known is None:
             known = self._answers[key] = (
                 reached,
-                self.search(reached, claims, evaluations, expired),
+                self.search(reached, claims, evaluations, expired, budget.left),
             )
+            budget.spend(self.cost)
         answer = known[1]
         return None if answer is None else FoundDevices(answer, reached, reached, claims)
 
@@ -182,10 +188,14 @@ class Allocator:
         claims: Sequence[ResourceClaim],
         evaluations: Evaluations,
         expired: Callable[[], bool],
+        most: int | None = None,
     ) -> list[ClaimDevices] | None:
-        """Return devices of a node's pools for every claim, or None; raise as `allocate` does."""
+        """Return devices of a node's pools for every claim, or None; raise as `allocate` does.
+
+        `cost` is then the cost of the search, which is at most `most`.
+        """
         self._evaluations = evaluations
-        search = DeviceSearch(self, reached.devices, expired, self._prune_after)
+        search = DeviceSearch(self, reached.devices, expired, self._prune_after, most)
         for claim in claims:
             wanted = []
             total = 0
@@ -210,6 +220,7 @@ class Allocator:
                 return search.found()
         finally:
             self.steps += search.steps
+            self.cost = search.cost
         if any(pool.invalid for pool in reached.pools):
             raise NodeAllocationError(INVALID_POOLS)
         return None

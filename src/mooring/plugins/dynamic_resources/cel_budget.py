@@ -1,4 +1,4 @@
-"""CelBudget: how much the CEL expressions of one scheduling attempt may cost together.
+"""CelBudget: how much the claims of one scheduling attempt may cost together.
 
 kube-scheduler limits each evaluation, but not their number: one claim can take minutes of every
 attempt. The budget is counted in units of CEL cost and never in seconds, and an expression is
@@ -35,11 +35,15 @@ class CelBudget:
         """Return whether something has been charged before; it is charged once per attempt."""
         return key in self._charged
 
-    def charge(self, key: object, cost: int) -> None:
+    def spend(self, cost: int) -> None:
         """Charge a cost, or raise BudgetExceededError."""
         if cost > self.left:
             raise BudgetExceededError
         self.left -= cost
+
+    def charge(self, key: object, cost: int) -> None:
+        """Charge a cost that `is_charged` shall know, or raise BudgetExceededError."""
+        self.spend(cost)
         self._charged.add(key)
 
     def charge_compiling(self, claim: str, expression: str) -> None:

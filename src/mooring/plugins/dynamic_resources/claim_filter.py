@@ -39,12 +39,15 @@ NOT_AVAILABLE = Status.unresolvable("resourceclaim not available on the node")
 STALE_EXTENDED_CLAIM = Status.unresolvable("cannot schedule extended resource claim")
 #: Not in kube-scheduler, which has no such limit.
 TOO_EXPENSIVE = "the CEL selectors of resource claim {} cost more than the budget of an attempt"
+SEARCH_TOO_LONG = "searching devices for resource claim {} costs more than the budget of an attempt"
 CANNOT_FIT = Status.unresolvable("cannot fit resource")
 
 #: How long the searches of one attempt may take together, as a multiple of the time for one node.
 #: kube-scheduler searches 16 nodes at a time; here one search follows the other.
 _ATTEMPT = 3.0
 
+#: How many claims a message names.
+_NAMED = 3
 #: Names the answers to whether nodes can leave out operations of devices.
 _CAN_SKIP = ("DynamicResources", "skips")
 
@@ -103,10 +106,13 @@ class ClaimFilter:
             view = self._view(kept, wanted, claim)
             if isinstance(view, Status):
                 return view
-            found = _caught(
-                node.name,
-                lambda: allocator.allocate(node.node, wanted, view, self._timer(kept)),
+            search = partial(
+                allocator.allocate, node.node, wanted, view, self._timer(kept), kept.budget
             )
+            try:
+                found = _caught(node.name, search)
+            except BudgetExceededError:
+                return _too_long(wanted)
             if isinstance(found, Status):
                 return found
             if found is None:
@@ -230,13 +236,13 @@ class ClaimFilter:
             return Status.error(str(node.error))
         found = _caught(
             node.node.metadata.name,
-            lambda: allocator.search(pools, wanted, view, self._timer(kept)),
+            lambda: allocator.search(pools, wanted, view, self._timer(kept), kept.budget.left),
         )
         if isinstance(found, Status):
-            return found if found.is_error else GroupAnswer(pools, (), found)
+            return found if found.is_error else GroupAnswer(pools, (), found, 0, allocator.cost)
         if found is None:
-            return GroupAnswer(pools, (), CANNOT_ALLOCATE)
-        return GroupAnswer(pools, found, None, kept.score_of(found))
+            return GroupAnswer(pools, (), CANNOT_ALLOCATE, 0, allocator.cost)
+        return GroupAnswer(pools, found, None, kept.score_of(found), allocator.cost)
 
     # All nodes.
 
@@ -269,9 +275,14 @@ class ClaimFilter:
                 groups = found
                 kept.asked[None if claim is None else id(claim)] = AskedGroups(groups, wanted)
                 search = partial(self._answer, kept, wanted, groups.view)
-                for status, mask in groups.ask(nodes, asked, search):
-                    concerned &= ~mask
-                    yield status, mask
+                try:
+                    for status, mask in groups.ask(nodes, asked, search, kept.budget):
+                        concerned &= ~mask
+                        yield status, mask
+                except BudgetExceededError:
+                    concerned &= ~asked
+                    yield _too_long(wanted), asked
+                    continue
             for status, mask in self._shortages(kept, pod, nodes, asked & concerned, groups):
                 concerned &= ~mask
                 if status.is_error:
@@ -447,6 +458,13 @@ def _within_budget(evaluate: Callable[[], T]) -> T | Status:
         return evaluate()
     except BudgetExceededError as error:
         return Status.unresolvable(TOO_EXPENSIVE.format(error.claim)).after_backoff()
+
+
+def _too_long(claims: Claims) -> Status:
+    """Return the status of nodes whose search costs too much."""
+    names = ", ".join(claim.key for claim in claims[:_NAMED])
+    more = "" if len(claims) <= _NAMED else f" and {len(claims) - _NAMED} more"
+    return Status.unresolvable(SEARCH_TOO_LONG.format(f"{names}{more}")).after_backoff()
 
 
 def _listed(nodes: Nodes, resource: str) -> Mask:
