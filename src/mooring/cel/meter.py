@@ -80,10 +80,13 @@ class Bill(msgspec.Struct):
     own: int = 0
     #: By number of a part that is evaluated only once per program: what it took.
     fixed: dict[int, int] = {}
+    #: The elements and characters that functions processed.
+    work: int = 0
 
     def take(self, frame: Frame) -> None:
         """Record what the evaluation in a frame took."""
         cost, work = frame.cost, frame.work
+        self.work = work
         self.fixed = {}
         for number, (part, labour, times) in (frame.fixed or {}).items():
             cost -= part * times
