@@ -65,7 +65,10 @@ class ClaimReads:
         rounding: Rounding = WHOLE,
         derived: DerivedAttributes | None = None,
         node_resources: bool = False,
+        progress: Callable[[], None] = lambda: None,
     ) -> None:
+        """Prepare results for the devices of `columns`; `progress` is called per evaluation."""
+        self._progress = progress
         self._rounding = rounding
         self._node_resources = node_resources
         self._columns = columns
@@ -149,6 +152,7 @@ class ClaimReads:
 
     def _measure(self, expression: str | Derived, driver: str, device: Device) -> Measured:
         """Evaluate an expression for a device."""
+        self._progress()
         bill = Bill()
         value: bool | DeviceAttribute | EvaluationText
         try:

@@ -32,7 +32,7 @@ from mooring.framework.placements import GroupTrial
 from mooring.framework.plugin import Plugin, PreFlight
 from mooring.framework.state import CycleState, StateNotFoundError
 from mooring.framework.status import Status
-from mooring.plugins.args import BINDING_TIMEOUT, DynamicResourcesArgs
+from mooring.plugins.args import BINDING_TIMEOUT, CEL_COST_BUDGET, DynamicResourcesArgs
 from mooring.plugins.dynamic_resources.allocator import (
     Allocator,
     AllocatorFeatures,
@@ -181,6 +181,7 @@ class DynamicResources(Plugin):
             rounding=features.rounding,
             derived=self._derived,
             node_resources=self._node_resources,
+            progress=self.handle.progress,
         )
         return GroupCache(devices, reads)
 
@@ -235,7 +236,7 @@ class DynamicResources(Plugin):
                 self._classes,
                 self._devices.pools,
             )
-            kept.budget = _budget_in(state, self.args.cel_cost_budget)
+            kept.budget = _budget_in(state, self.args.cel_cost_budget or CEL_COST_BUDGET)
         state.write(self.name, kept)
         return None
 
