@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from mooring.api import DeviceClass, Pod, ResourceClaim, ResourceSlice, decode_as
-from mooring.cel import fixed_parts
 from mooring.cel.environment import Program
+from mooring.cel.meter import Frame
 from mooring.plugins.dynamic_resources.cel_budget import CelBudget
 from mooring.plugins.dynamic_resources.claim_filter import TOO_EXPENSIVE
 from mooring.testing import make_node
@@ -138,14 +138,14 @@ async def test_an_attempt_that_reached_the_budget_backs_off(
 async def test_a_nest_that_reads_no_device_is_evaluated_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    parts: list[object] = []
-    compute = fixed_parts._evaluate
+    parts: list[Frame] = []
+    alone = Frame.alone
 
-    def counted(run: Any, frame: Any) -> Any:
-        parts.append(run)
-        return compute(run, frame)
+    def counted(frame: Frame) -> Frame:
+        parts.append(frame)
+        return alone(frame)
 
-    monkeypatch.setattr(fixed_parts, "_evaluate", counted)
+    monkeypatch.setattr(Frame, "alone", counted)
     evaluations = _Evaluations(monkeypatch, NODES * DEVICES)
     world = _world(f"{_nest('a + b + c >= 0')} && {SIZE} >= 0")
     await world.settle()

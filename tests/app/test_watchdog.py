@@ -12,8 +12,7 @@ import pytest
 
 from mooring import Plugin, Status
 from mooring.app.watchdog import BLOCKED_SECONDS, INTERVAL, LoopWatchdog
-from mooring.observe.clock import VirtualClock
-from mooring.observe.progress import Progress
+from mooring.observe.clock import Progress, VirtualClock
 from tests.app.world import World, make_node, make_pod
 
 NO = Status.unschedulable("no")

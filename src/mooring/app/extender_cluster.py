@@ -32,10 +32,9 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.pod_info import PodInfos
 from mooring.informers.factory import InformerFactory
 from mooring.informers.store import EventHandler
-from mooring.observe.clock import Clock
+from mooring.observe.clock import Clock, Progress
 from mooring.observe.host import hostname
 from mooring.observe.metrics import Metrics
-from mooring.observe.progress import Progress
 from mooring.queue.nominator import PodNominator
 from mooring.registry import Registry
 from mooring.scheduler.event_handlers import ClusterEvents, posting_handler

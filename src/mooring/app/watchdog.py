@@ -21,8 +21,8 @@ from typing import Protocol
 from mooring.api import Pod
 from mooring.app.plugin_calls import PluginCall, awaited_call, running_call, running_place
 from mooring.framework.plugin_errors import error_text
+from mooring.observe.clock import Progress
 from mooring.observe.logs import kv, log_error, vlog
-from mooring.observe.progress import Progress
 
 log = logging.getLogger(__name__)
 

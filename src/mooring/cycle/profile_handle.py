@@ -43,10 +43,9 @@ from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
 from mooring.informers.store import EventHandler
-from mooring.observe.clock import Clock
+from mooring.observe.clock import Clock, Progress
 from mooring.observe.logs import log_error
 from mooring.observe.metrics import Metrics
-from mooring.observe.progress import Progress
 
 if TYPE_CHECKING:
     from mooring.config.resolved_profile import ResolvedProfile

@@ -39,10 +39,9 @@ from mooring.framework.pod_info import PodInfos
 from mooring.framework.status import Status
 from mooring.informers.store import EventHandler
 from mooring.observe.attempt_random import AttemptRandom
-from mooring.observe.clock import Clock
+from mooring.observe.clock import Clock, Progress
 from mooring.observe.logs import log_error
 from mooring.observe.metrics import PLUGIN_METRICS_SAMPLE_PERCENT, Metrics
-from mooring.observe.progress import Progress
 from mooring.queue.nominator import PodNominator
 from mooring.queue.order import queue_order
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
