@@ -18,8 +18,8 @@ from benchmarks.workloads import Workload
 from mooring.api import KubeObject, Pod, decode
 from mooring.config.load import load_config_data
 from mooring.framework.handle import HttpAnswer
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.registry import default_registry
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 _NODES = 5000
 _MEASURED = 1000

@@ -7,8 +7,8 @@ import time
 from msgspec.structs import replace
 
 from benchmarks.workloads import WORKLOADS
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 _NODES = 5000
 _PODS = 40

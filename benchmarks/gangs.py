@@ -13,8 +13,8 @@ from benchmarks.measure import Result, Run, compare
 from benchmarks.objects import PodTemplate, make_nodes
 from benchmarks.workloads import Workload
 from mooring.api import KubeObject, Pod, decode
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 _NODES = 5000
 _SIZES = (8, 64, 512)

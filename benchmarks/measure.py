@@ -18,8 +18,8 @@ import msgspec
 from benchmarks.workloads import Workload
 from mooring.api import Pod
 from mooring.framework.decision import Outcome
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 #: Schedules one pod; returns 1 if it has got a node, else 0.
 Step = Callable[[MemoryScheduler, Pod], int]

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.workloads import WORKLOADS
-from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 _NODES = 5000
 _PODS = 50_000

@@ -15,11 +15,11 @@ from benchmarks.workloads import Workload
 from mooring.api import Node, Pod, WorkloadPodGroup, scheduling_group_key
 from mooring.framework.decision import Outcome
 from mooring.framework.features import FeatureGates
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.testing import make_pod_group
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 _NODES = 5000
 _SIZES = (8, 64, 512)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from mooring.framework import feature_table
+from mooring.plugins import BUILT_INS
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "mooring"
 
@@ -22,6 +26,7 @@ ORDER = (
     {"cel"},
     {"framework"},
     {"mooring"},
+    {"preemption"},
     {"plugins", "contrib"},
     {"registry"},
     {"config"},
@@ -34,14 +39,19 @@ ORDER = (
     {"binding"},
     {"scheduler"},
     {"explain"},
+    {"journal"},
     {"serve"},
+    {"leader"},
     {"app"},
+    {"extender"},
+    {"virtual"},
     {"apiserver"},
     {"controllers"},
     {"kubelet"},
     {"local"},
-    {"offline"},
-    {"insight"},
+    {"shadow"},
+    {"replay"},
+    {"ui"},
     {"testing"},
     {"cli"},
     {"__main__"},
@@ -50,7 +60,7 @@ RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 
 # Built-in plugins and those of contrib use the modules of the contract, as any other plugin does;
 # contrib also uses the public face.
-CONTRACT = {"errors", "typing", "api", "observe", "cel", "framework"}
+CONTRACT = {"errors", "typing", "api", "observe", "cel", "framework", "preemption"}
 ALLOWED = {"plugins": CONTRACT, "contrib": CONTRACT | {"mooring"}}
 
 
@@ -196,6 +206,13 @@ def test_the_order_is_enforced(module: str, source: str, expected: list[str]) ->
     assert violations(source, module) == expected
 
 
+def test_contributing_shows_the_order() -> None:
+    text = (PACKAGE.parents[1] / "CONTRIBUTING.md").read_text()
+    shown = next(block for block in text.split("```") if "errors < typing" in block)
+    rooms = [set(rank.strip().split(", ")) for rank in shown.removeprefix("text\n").split("<")]
+    assert rooms == [rank for rank in ORDER if not rank & {"mooring", "__main__"}]
+
+
 def test_the_contract_loads_no_server() -> None:
     program = "import sys; from mooring import Plugin; print(*sys.modules, sep='\\n')"
     command = [sys.executable, "-c", program]
@@ -247,7 +264,7 @@ HEAVY = {
     "mooring.cel",
     "mooring.client",
     "mooring.config.load",
-    "mooring.offline.memory_scheduler",
+    "mooring.virtual.memory_scheduler",
     "mooring.plugins",
     "mooring.serve",
     "prometheus_client",
@@ -290,3 +307,40 @@ def test_scores_and_cycles():
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "warning" not in (done.stdout + done.stderr).lower()
+
+
+#: The rooms that run plugins without knowing any of them.
+ENGINE = ("cache", "queue", "cycle", "extenders", "binding", "scheduler")
+GATES = {row[0] for row in feature_table.ROWS}
+
+
+def plugins_named_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield (line, text) for every string that names a built-in plugin, and import of one."""
+    names = {plugin.name for plugin in BUILT_INS} - GATES
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            words = set(re.findall(r"\w+", node.value))
+            if id(node) not in docstrings and words & names:
+                yield node.lineno, node.value
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mooring.plugins"):
+            yield node.lineno, node.module or ""
+
+
+@pytest.mark.parametrize("room", ENGINE)
+def test_engine_names_no_plugin(room: str) -> None:
+    found = {
+        path.relative_to(PACKAGE).as_posix(): list(plugins_named_in(ast.parse(path.read_text())))
+        for path in sorted((PACKAGE / room).rglob("*.py"))
+    }
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+def test_name_of_a_plugin_is_detected() -> None:
+    source = 'x = "the plugin NodeName"\nfrom mooring.plugins.args import A\ny = "NodeNames"'
+    assert {line for line, _ in plugins_named_in(ast.parse(source))} == {1, 2}

@@ -23,7 +23,8 @@ DECLARATIONS = {
     "config/convert/policy_names.py": "tables; test_policy.py converts each name",
     "config/convert/removed.py": "tables; the tests of each version refuse what is in them",
     "config/convert/schema_table.py": "a generated table; tests/tools compares it with the source",
-    "explain/journal/entries.py": "Structs; explain/journal/test_journal.py writes and reads them",
+    "config/convert/family_table.py": "a generated table; test_family.py compares it with plugins",
+    "journal/entries.py": "Structs; journal/test_journal.py writes and reads them",
     "typing.py": "aliases of array types",
 }
 

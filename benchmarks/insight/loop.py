@@ -28,8 +28,8 @@ from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.client.client import Client
 from mooring.config import default_config
 from mooring.explain.attempt_history import AttemptHistory
-from mooring.explain.journal.journal_folder import JournalFolder
 from mooring.framework.features import FeatureGates
+from mooring.journal.journal_folder import JournalFolder
 from mooring.observe.clock import SystemClock
 from mooring.observe.metrics import Metrics
 from mooring.registry import default_registry

@@ -16,14 +16,14 @@ from mooring.api import Node, Pod
 from mooring.config import default_config
 from mooring.framework.features import FeatureGates
 from mooring.informers.store import Store
-from mooring.insight.page_access import PageAccess
-from mooring.insight.page_data import PageData
-from mooring.insight.page_files import load_page
-from mooring.insight.page_server import PageServer, listen
-from mooring.insight.replay.engine import ReplayEngine
-from mooring.insight.replay.rules import ReplayRules
-from mooring.insight.seen_decisions import SeenDecisions
 from mooring.registry import default_registry
+from mooring.replay.engine import ReplayEngine
+from mooring.replay.rules import ReplayRules
+from mooring.ui.page_access import PageAccess
+from mooring.ui.page_data import PageData
+from mooring.ui.page_files import load_page
+from mooring.ui.page_server import PageServer, listen
+from mooring.ui.seen_decisions import SeenDecisions
 
 #: Seconds for which each view is open while decisions arrive, and their number per second.
 _SECONDS = 4.0

@@ -9,10 +9,10 @@ from pathlib import Path
 from benchmarks.insight.figures import Figure
 from benchmarks.measure import schedule_one
 from mooring.api import Node, Pod
-from mooring.explain.journal.journal_reading import read_journal
-from mooring.insight.replay.replaying import Replay, RunRules
-from mooring.insight.replay.rules import recorded_rules
-from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.journal.journal_reading import read_journal
+from mooring.replay.replaying import Replay, RunRules
+from mooring.replay.rules import recorded_rules
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 #: The most time of a replayed attempt, as a multiple of a cycle in memory.
 _LIMIT = 1.5

@@ -241,6 +241,10 @@ class ExtenderError(MooringError):
         super().__init__(cut_text(message))
 
 
+class StorageError(MooringError):
+    """The local API server could not write an object to its data folder; nothing changed."""
+
+
 class JournalError(MooringError):
     """A journal that cannot be written or read. The text says what to do."""
 

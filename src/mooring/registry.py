@@ -9,7 +9,8 @@ The plugins of `mooring.contrib` are known by name and loaded when they are firs
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -126,10 +127,13 @@ def default_registry(plugins: Iterable[type[Plugin]] = ()) -> Registry:
     from importlib.metadata import entry_points
 
     from mooring.contrib import PLUGINS
+    from mooring.observe.confinement import is_confined
     from mooring.plugins import BUILT_INS
 
     registry = Registry(BUILT_INS, PLUGINS)
-    for entry in entry_points(group=ENTRY_POINT_GROUP):
+    # The packages that are installed here are not part of a confined container's image.
+    installed = () if is_confined() else entry_points(group=ENTRY_POINT_GROUP)
+    for entry in installed:
         registry.register(_as_plugin(_load_entry(entry), f"entry point {entry.name}"))
     for plugin in plugins:
         registry.register(plugin)
@@ -167,6 +171,19 @@ def load_plugins(references: Iterable[str]) -> list[type[Plugin]]:
         return [_load(folder, *one) for folder, one in zip(folders, named, strict=True)]
 
 
+def load_installed(references: Iterable[str]) -> list[type[Plugin]]:
+    """Load plugin classes that the user of this machine names for a container, each once.
+
+    Files are those of this machine, not of the container, and the container's working directory is
+    not searched for modules.
+    """
+    loaded = []
+    for reference, where, attribute in map(_split, references):
+        folder = plugin_folder(Path(where).parent) if where.endswith(".py") else None
+        loaded.append(_load(folder, reference, where, attribute, Path))
+    return loaded
+
+
 def _split(reference: str) -> tuple[str, str, str]:
     """Return a reference, its file or module, and its class or ""."""
     where, _, attribute = reference.rpartition(":")
@@ -182,17 +199,18 @@ def _split(reference: str) -> tuple[str, str, str]:
 
 def _folder(where: str) -> Path:
     """Return the folder that comes first for a plugin's imports."""
-    return _locate(Path(where)).parent if where.endswith(".py") else Path()
+    return locate(where).parent if where.endswith(".py") else Path()
 
 
-def _locate(path: Path) -> Path:
-    # If the container has no such file, use the one of the image.
-    return inside if (inside := locate(path)).is_file() else path
-
-
-def _load(folder: PluginFolder, reference: str, where: str, attribute: str) -> type[Plugin]:
+def _load(
+    folder: PluginFolder | None,
+    reference: str,
+    where: str,
+    attribute: str,
+    find: Callable[[str], Path] = locate,
+) -> type[Plugin]:
     try:
-        module = _load_file(folder, where) if where.endswith(".py") else load_module(folder, where)
+        module = _load_module(folder, where, find)
     except MooringError:
         raise
     except BaseException as error:
@@ -210,8 +228,13 @@ def _load(folder: PluginFolder, reference: str, where: str, attribute: str) -> t
     return _as_plugin(found, f"--plugin {reference}")
 
 
-def _load_file(folder: PluginFolder, where: str) -> ModuleType:
-    path = _locate(Path(where))
+def _load_module(
+    folder: PluginFolder | None, where: str, find: Callable[[str], Path]
+) -> ModuleType:
+    if not where.endswith(".py"):
+        return import_module(where) if folder is None else load_module(folder, where)
+    assert folder is not None
+    path = find(where)
     if not path.is_file():
         raise PluginError(f"--plugin: no such file: {path}", plugin=str(path))
     return load_file(folder, path)

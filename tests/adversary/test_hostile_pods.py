@@ -12,9 +12,9 @@ import pytest
 from benchmarks.live.hostile_pods import HOSTILE_PODS, HostilePod, make_pod
 from mooring.api import KubeObject, Node, Pod, decode
 from mooring.framework.decision import Outcome
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.support.api import Api
 from tests.support.growth import assert_linear, count_calls
 from tests.support.local_up import Up

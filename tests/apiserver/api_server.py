@@ -10,6 +10,7 @@ from urllib.parse import parse_qs
 
 from mooring.apiserver import bootstrap
 from mooring.apiserver.api import Api
+from mooring.apiserver.auth.authorization import CLUSTER_BINDINGS, CLUSTER_ROLES
 from mooring.apiserver.auth.certificate_authority import new_key
 from mooring.apiserver.auth.tokens import TokenSigner
 from mooring.apiserver.http import ApiRequest, ApiResponse, RequestUser
@@ -145,3 +146,15 @@ async def grant(server: ApiServer, user: str, verbs: list[str], resources: list[
         ],
     }
     assert (await server.send("POST", f"{where}/rolebindings", binding)).code == 201
+
+
+def grant_cluster(server: ApiServer, user: str, *rules: dict[str, Any]) -> None:
+    """Give a user rights in the whole cluster, without a request."""
+    role = {"metadata": {"name": user}, "rules": list(rules)}
+    server.store.put(CLUSTER_ROLES, user, role)
+    binding = {
+        "metadata": {"name": user},
+        "roleRef": {"kind": "ClusterRole", "name": user},
+        "subjects": [{"kind": "User", "name": user}],
+    }
+    server.store.put(CLUSTER_BINDINGS, user, binding)

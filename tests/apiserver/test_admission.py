@@ -139,19 +139,36 @@ async def test_classes_of_the_system_stay() -> None:
     assert response.code == 403
 
 
-async def test_a_claim_gets_the_newest_default_class() -> None:
+DEFAULT = "storageclass.kubernetes.io/is-default-class"
+BETA_DEFAULT = "storageclass.beta.kubernetes.io/is-default-class"
+OLD, NEW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("classes", "expected"),
+    [
+        pytest.param([("old", DEFAULT, OLD), ("new", DEFAULT, NEW)], "new", id="the newest"),
+        pytest.param(
+            [("b", DEFAULT, OLD), ("a", DEFAULT, OLD)], "a", id="of equally old ones the first"
+        ),
+        pytest.param([("beta", BETA_DEFAULT, OLD)], "beta", id="the beta annotation"),
+    ],
+)
+async def test_claim_gets_default_class(classes: list[tuple[str, str, str]], expected: str) -> None:
     server = ApiServer()
-    marked = {"storageclass.kubernetes.io/is-default-class": "true"}
-    for name, when in (("old", "2026-01-01T00:00:00Z"), ("new", "2026-01-02T00:00:00Z")):
-        metadata = {"name": name, "annotations": marked, "creationTimestamp": when}
+    for name, mark, when in classes:
+        metadata = {"name": name, "annotations": {mark: "true"}, "creationTimestamp": when}
         server.store.put("storage.k8s.io/storageclasses", name, {"metadata": metadata})
     claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     path = "/api/v1/namespaces/default/persistentvolumeclaims"
     made = await server.ask("POST", path, {**claim, "metadata": {"name": "c"}, "spec": spec})
-    assert made["spec"]["storageClassName"] == "new"
+    assert made["spec"]["storageClassName"] == expected
     chosen = {**claim, "metadata": {"name": "d"}, "spec": {**spec, "storageClassName": ""}}
     assert (await server.ask("POST", path, chosen))["spec"]["storageClassName"] == ""
+    metadata = {"name": "e", "annotations": {"volume.beta.kubernetes.io/storage-class": "own"}}
+    annotated = await server.ask("POST", path, {**claim, "metadata": metadata, "spec": spec})
+    assert "storageClassName" not in annotated["spec"]
 
 
 async def test_plugins_may_be_disabled() -> None:

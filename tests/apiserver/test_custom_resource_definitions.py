@@ -120,9 +120,10 @@ def test_definitions_are_served_and_withdrawn() -> None:
     definitions.load(server.cluster)
     assert server.cluster.catalogue.get("a.io", "v1", "things") is not None
     server.store.put("a.io/things", "t", {"metadata": {"name": "t"}})
+    definitions.empty(server.cluster, made)
+    assert server.store.count("a.io/things") == 0
     definitions.withdraw(server.cluster, made)
     assert server.cluster.catalogue.get("a.io", "v1", "things") is None
-    assert server.store.count("a.io/things") == 0
 
 
 OLD = {"name": "v1beta1", "served": True, "storage": False, "deprecated": True}

@@ -21,7 +21,7 @@ from mooring.extenders.extenders import Extenders
 from mooring.framework.features import FeatureGates
 from mooring.framework.pod_info import PodInfos
 from mooring.observe.clock import VirtualClock
-from mooring.offline.memory_cluster import MemoryCluster
+from mooring.virtual.memory_cluster import MemoryCluster
 from tests.client.fakes import serving
 from tests.extenders.webhooks import make_config
 from tests.extenders.webhooks import serving as serving_extender

@@ -16,10 +16,10 @@ from mooring.app.scheduler_process import SchedulerProcess, run_scheduler
 from mooring.client import transports
 from mooring.client.transport import BeforeSend, Request
 from mooring.errors import LeaseExpiredError
-from mooring.explain.journal.entries import CheckpointBegins, CheckpointEnds, SegmentHead
-from mooring.explain.journal.journal_reading import read_journal
-from mooring.explain.journal.segment_writer import SegmentWriter
 from mooring.explain.lease_annotations import ExplainAddress
+from mooring.journal.entries import CheckpointBegins, CheckpointEnds, SegmentHead
+from mooring.journal.journal_reading import read_journal
+from mooring.journal.segment_writer import SegmentWriter
 from mooring.scheduler.running_scheduler import RunningScheduler
 from tests.support.processes import LOOPBACK, free_port
 

@@ -18,11 +18,11 @@ from mooring.informers.store import EventHandler, Store
 from mooring.observe.attempt_random import AttemptRandom
 from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
-from mooring.offline.no_network import NoNetwork
 from mooring.registry import default_registry
 from mooring.scheduler.scheduler import Scheduler
 from mooring.scheduler.taps import SchedulingTap
 from mooring.testing import make_node, make_pod
+from mooring.virtual.no_network import NoNetwork
 
 __all__ = ["World", "make_node", "make_pod"]
 

@@ -1,6 +1,6 @@
 """PreBind in parallel, and the results of the points from PreEnqueue to PostBind.
 
-What their failures do to a pod is tested in offline/test_memory_scheduler.
+What their failures do to a pod is tested in virtual/test_memory_scheduler.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mooring.binding.binding_points import (
 from mooring.framework.plugin import Plugin, PreFlight
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
-from mooring.offline.driving import drive
+from mooring.virtual.driving import drive
 from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin
 
 POD = make_pod()

@@ -10,8 +10,8 @@ import yaml
 
 from mooring import Plugin, Status
 from mooring.explain import questions
-from mooring.insight import leader_link
-from mooring.insight.scheduler_questions import SchedulerAddress
+from mooring.leader.scheduler_questions import SchedulerAddress
+from mooring.ui import leader_link
 from tests.apiserver.api_server import PODS, pod
 from tests.browser.test_nodes import NODES, asking
 from tests.browser.visits import serious_findings, texts, visit

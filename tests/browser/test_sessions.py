@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from mooring.insight.page_access import NO_COOKIE, WRONG_HOST, WRONG_ORIGIN, WRONG_TOKEN
+from mooring.ui.page_access import NO_COOKIE, WRONG_HOST, WRONG_ORIGIN, WRONG_TOKEN
 from tests.apiserver.api_server import PODS, pod
 from tests.browser.visits import visit
 from tests.local.clusters import running

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from mooring.explain.journal.entries import Compared
+from mooring.journal.entries import Compared
 from tests.browser.test_past import SLIDE
 from tests.browser.visits import serious_findings, texts, visit
-from tests.explain.journal.journals import read
-from tests.insight.test_shadow_journal import PLACEMENTS, VERDICTS, record
+from tests.journal.journals import read
+from tests.shadow.test_shadow_journal import PLACEMENTS, VERDICTS, record
 from tests.support.pages import serving_past
 
 NOTE = (

@@ -28,6 +28,7 @@ def record(kubeconfig: Path, started: float = 1.0) -> ClusterRecord:
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Use an own folder, and begin in one without a cluster."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     return tmp_path / "state" / "mooring"
@@ -81,6 +82,27 @@ def test_the_cluster_of_this_folder_or_the_only_one_is_meant(
     assert find_cluster(None, "status").kubeconfig == str(clusters[1])
     with pytest.raises(ConfigError, match="no local cluster runs with the kubeconfig other"):
         find_cluster(Path("other"), "status")
+
+
+def test_the_cluster_of_the_environment_is_meant(
+    clusters: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    held = PidFile(Path(".mooring/kubeconfig"))
+    held.take()
+    cluster_state.save(record(tmp_path / "here" / ".mooring" / "kubeconfig"))
+    for elsewhere in (True, False):
+        monkeypatch.setenv("KUBECONFIG", f"/real/config:{clusters[1]}")
+        found = find_cluster(None, "down", elsewhere=elsewhere)
+        assert found.kubeconfig == str(clusters[1])
+        assert find_cluster(clusters[0], "down").kubeconfig == str(clusters[0])
+        # A cluster that it does not name is not meant, even that of the current folder.
+        monkeypatch.setenv("KUBECONFIG", "/real/config")
+        with pytest.raises(ConfigError, match=r"kubeconfig /real/config of \$KUBECONFIG; for"):
+            find_cluster(None, "down", elsewhere=elsewhere)
+        monkeypatch.setenv("KUBECONFIG", "")
+        found = find_cluster(None, "down", elsewhere=elsewhere)
+        assert found.kubeconfig.endswith("here/.mooring/kubeconfig")
+    held.release()
 
 
 def test_a_command_may_want_only_the_cluster_of_this_folder(clusters: list[Path]) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from mooring.app import extender_server
-from mooring.app.extender_options import MAX_REQUEST, ExtenderOptions
 from mooring.cli.main import main
+from mooring.extender import extender_server
+from mooring.extender.extender_options import MAX_REQUEST, ExtenderOptions
 
 PLUGIN = """\
 from mooring import Plugin

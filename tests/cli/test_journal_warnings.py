@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from mooring.cli.main import main
-from mooring.explain.journal.segments import list_segments
-from tests.insight.replay.recordings import JournaledCluster, journaled, node, pod
+from mooring.journal.segments import list_segments
+from tests.replay.recordings import JournaledCluster, journaled, node, pod
 
 
 async def _write_often(cluster: JournaledCluster) -> None:

@@ -240,7 +240,8 @@ def test_a_plugin_that_no_profile_uses_is_warned_about(run: Any) -> None:
     Path("config.yaml").write_text(V1)
     _, said = run("--config=config.yaml", "--plugin=rules.py")
     assert said == (
-        "warning: config.yaml: no profile uses plugin OnlyGpuNodes: name it in `plugins`\n"
+        "warning: config.yaml: no profile uses plugin OnlyGpuNodes: name it in `plugins`, "
+        "or leave --config out\n"
     )
 
 

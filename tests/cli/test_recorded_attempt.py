@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from mooring.cli.main import main
-from tests.insight.replay.recordings import (
+from tests.replay.recordings import (
     TREES,
     journaled,
     refuse_tree,
@@ -17,7 +17,7 @@ from tests.insight.replay.recordings import (
     schedule_tree,
     write_config,
 )
-from tests.insight.replay.test_replaying import MOST_ALLOCATED
+from tests.replay.test_replaying import MOST_ALLOCATED
 
 
 @pytest.fixture

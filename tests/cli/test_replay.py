@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from mooring.cli.main import main
-from mooring.explain.journal.segments import list_segments
+from mooring.journal.segments import list_segments
 from mooring.registry import load_plugins
-from tests.insight.replay.recordings import journaled, schedule_some, write_config
-from tests.insight.replay.test_replaying import MOST_ALLOCATED, Whimsical
+from tests.replay.recordings import journaled, schedule_some, write_config
+from tests.replay.test_replaying import MOST_ALLOCATED, Whimsical
 
 SOURCE = """\
 from mooring import Plugin
@@ -138,7 +138,7 @@ def test_bad_journals(journal: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_a_journal_of_a_newer_version(
     journal: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mooring.explain.journal.journal_reading.FORMAT", 0)
+    monkeypatch.setattr("mooring.journal.journal_reading.FORMAT", 0)
     assert main(["replay", str(journal)]) == 1
     error = capsys.readouterr().err
     assert "is of a newer version (format 3" in error

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mooring.cli.rule_flags import Rules, add_rule_flags, read_rules
+from mooring.cli.rule_flags import add_rule_flags, read_rules
+from mooring.config.rules import Rules
 from mooring.errors import ConfigError
 
 PLUGIN = """
@@ -52,6 +53,21 @@ def test_extenders_of_a_file_are_not_asked(tmp_path: Path) -> None:
     file.write_text(yaml.safe_dump(document))
     assert parsed("--config", str(file)).text == (
         f"{file}, without its extenders, which are not asked"
+    )
+
+
+def test_plugin_that_no_profile_uses_gets_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin, file = tmp_path / "mine.py", tmp_path / "config.yaml"
+    plugin.write_text(PLUGIN)
+    file.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    )
+    parsed("--config", str(file), "--plugin", f"{plugin}:Mine")
+    assert capsys.readouterr().err == (
+        f"warning: {file}: no profile uses plugin Mine: name it in `plugins`, "
+        "or leave --config out\n"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mooring.explain.journal.entries import Bound, SegmentHead
+from mooring.journal.entries import Bound, SegmentHead
 from tests.apiserver.api_server import PODS, pod
 from tests.cli.test_up_journal import entries
 from tests.support.api import Api

@@ -8,8 +8,8 @@ import pytest
 
 from mooring.cli.scheduler_flags import add_scheduler_flags, read_scheduler_address
 from mooring.errors import ConfigError
-from mooring.insight.leader_lookup import LeaseName
-from mooring.insight.scheduler_questions import SchedulerAddress
+from mooring.leader.leader_lookup import LeaseName
+from mooring.leader.scheduler_questions import SchedulerAddress
 
 SHA256 = "AB:" * 31 + "AB"
 

@@ -11,10 +11,10 @@ import pytest
 from mooring.cli import shadow as module
 from mooring.cli.main import main
 from mooring.cli.shadow import looking, report_lines
-from mooring.explain.journal.entries import CheckpointEnds, CheckpointObject
-from mooring.explain.journal.journal_reading import read_journal
-from mooring.insight.comparison import PodComparison, Verdict
-from mooring.insight.shadow import Shadow, ShadowReport
+from mooring.journal.entries import CheckpointEnds, CheckpointObject
+from mooring.journal.journal_reading import read_journal
+from mooring.shadow.comparison import PodComparison, Verdict
+from mooring.shadow.shadow import Shadow, ShadowReport
 from tests.apiserver.api_server import PODS, pod
 from tests.local.clusters import running
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
+from mooring.client.transport import MAX_OBJECT
 from tests.cli.test_up import PLUGIN, mooring
+from tests.support.waiting import eventually
 
 
 def test_a_cluster_is_found_from_everywhere(
@@ -55,3 +59,45 @@ def test_a_cluster_is_found_from_everywhere(
     assert ended.stdout == "The local cluster has ended.\n"
     assert mooring(tmp_path, "list").stdout == "No local cluster runs.\n"
     assert mooring(tmp_path, "status").returncode == 1
+
+
+def test_the_environment_names_the_cluster_and_pods_may_be_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    # Together more than one response may have.
+    size, count = 250_000, 70
+    assert size * count > MAX_OBJECT
+    pods = [pod(f"large-{place}", "nginx", {"a": "x" * size}) for place in range(count)]
+    pods.append(pod("scheduler", "example.com/mooring:v1", {}))
+    (tmp_path / "pods.json").write_bytes(msgspec.json.encode(pods_list(pods)))
+    flags = ("--kubeconfig=there/config", "--nodes=1", "-f", "pods.json")
+    started = mooring(tmp_path, "up", "--detach", *flags)
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/there/config")
+    try:
+        assert started.returncode == 0, started.stderr
+        shown = eventually(
+            lambda: "simulated" in (text := mooring(tmp_path, "status").stdout) and text,
+            "the simulated pod",
+        )
+        assert re.search(rf"^pods        {count + 1}: ", shown, re.MULTILINE)
+        assert (
+            "simulated   1 of image mooring; to run them: --image mooring --run-loaded-images\n"
+            in shown
+        )
+    finally:
+        ended = mooring(tmp_path, "down")
+    assert ended.stdout == "The local cluster has ended.\n"
+
+
+def pod(name: str, image: str, annotations: dict[str, str]) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "annotations": annotations},
+        "spec": {"containers": [{"name": "c", "image": image}]},
+    }
+
+
+def pods_list(items: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "List", "items": items}

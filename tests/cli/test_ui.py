@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from mooring.cli.main import main
-from mooring.insight.page_server import listen
+from mooring.ui.page_server import listen
 from tests.local.clusters import running
 from tests.support.journals import record_two_pods
 from tests.support.local_up import MOORING, wait_logged

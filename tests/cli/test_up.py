@@ -296,7 +296,7 @@ def test_what_fails_in_the_background_is_said_by_the_command(tmp_path: Path) -> 
         (["--no-scheduler", "--plugin=mine.py:Mine"], 1, "cannot be combined with --plugin"),
         (["--no-default-scheduler"], 1, "needs a --config with other profiles"),
         (["--no-default-scheduler", "--config=default.yaml"], 1, "has a profile default-scheduler"),
-        (["--image=x"], 1, "error: --image x: expected"),
+        (["--image=x="], 1, "error: --image x=: expected"),
         (["--feature-gates=Nonsense=true"], 1, "Nonsense"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -7,8 +7,8 @@ from typing import Any
 
 from mooring.cli.main import main
 from mooring.errors import JournalError
-from mooring.explain.journal.entries import AttemptEnds, Bound, SegmentHead
-from mooring.explain.journal.journal_reading import read_journal
+from mooring.journal.entries import AttemptEnds, Bound, SegmentHead
+from mooring.journal.journal_reading import read_journal
 from tests.apiserver.api_server import PODS, pod
 from tests.support.api import Api
 from tests.support.local_up import MOORING, Up

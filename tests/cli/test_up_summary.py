@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mooring.cli.up_summary import summary
+from mooring.kubelet.image_contents import ImageContents
 
 
 def lines(
@@ -18,6 +19,7 @@ def lines(
     detached: bool = False,
     copied: dict[str, int] | None = None,
     profiles: list[tuple[str, list[str]]] | None = None,
+    images: list[tuple[str, str]] | None = None,
 ) -> list[str]:
     store = SimpleNamespace(items=lambda path: [SimpleNamespace(key=name) for name in nodes])
     cluster: Any = SimpleNamespace(
@@ -31,6 +33,7 @@ def lines(
     settings: Any = SimpleNamespace(
         server=SimpleNamespace(kubeconfig=Path(kubeconfig)),
         plan=SimpleNamespace(config=SimpleNamespace(profiles=resolved)),
+        images=ImageContents(images or []),
     )
     return list(summary(cluster, settings, detached=detached))
 
@@ -57,6 +60,16 @@ def test_what_was_copied_is_counted() -> None:
     assert "  copied      3 nodes, 1 pods" in lines(
         ["a"], copied={"nodes": 3, "jobs": 0, "pods": 1}
     )
+
+
+def test_what_containers_run_is_shown() -> None:
+    assert not any("images" in line for line in lines(["a"]))
+    found = lines(["a"], images=[("mine", "/a.py:A"), ("mooring", "")])
+    assert found[4:6] == [
+        "  images      mine, with /a.py:A",
+        "              mooring, with any plugin that a pod names: whoever may create pods may run "
+        "code as you",
+    ]
 
 
 def test_what_to_try_depends_on_the_nodes() -> None:

@@ -11,8 +11,8 @@ import yaml
 from mooring.config import load_config_text
 from mooring.config.defaults import API_VERSION, KIND
 from mooring.errors import ConfigErrors
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.registry import default_registry
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.support.growth import assert_linear
 
 _FIT = {"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}}

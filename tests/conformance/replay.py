@@ -32,6 +32,7 @@ from mooring.api import (
     VolumeAttachment,
     decode_as,
 )
+from mooring.binding.binding_points import assumed_pod
 from mooring.config.load import LoadResult, default_config, load_config_data
 from mooring.cycle.message import event_note
 from mooring.cycle.scheduling_cycle import by_name
@@ -41,10 +42,9 @@ from mooring.framework.points import CONFIGURABLE_POINTS, Point
 from mooring.framework.releases import parse_versions
 from mooring.framework.status import Status
 from mooring.observe.clock import VirtualClock
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import Attempt, MemoryScheduler
-from mooring.plugins.dynamic_resources.pod_resource_claims import assumed_status
 from mooring.registry import Registry, default_registry
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import Attempt, MemoryScheduler
 
 OBJECTS: dict[str, type[KubeObject]] = {
     "namespaces": Namespace,
@@ -201,9 +201,9 @@ class Replay:
         entry = as_recorded(decision)
         taken = {}
         for name in () if decision.feasible is None else decision.feasible.names:
-            status = assumed_status(attempt.state, bare(decision.pod), name)
-            if status.node_allocatable_resource_claim_statuses:
-                found = json.encode(status.node_allocatable_resource_claim_statuses)
+            pod, _ = assumed_pod(attempt.profile, attempt.state, bare(decision.pod), name)
+            if pod.status.node_allocatable_resource_claim_statuses:
+                found = json.encode(pod.status.node_allocatable_resource_claim_statuses)
                 taken[name] = json.decode(found)
         if taken:
             entry["nodeResources"] = taken

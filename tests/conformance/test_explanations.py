@@ -10,7 +10,7 @@ from mooring.explain.data import explanation_data
 from mooring.explain.examination import Answers, ask_filters, examine
 from mooring.framework.diagnosis import Shortfall
 from mooring.framework.nodes import Nodes
-from mooring.offline.driving import drive
+from mooring.virtual.driving import drive
 from tests.conformance import replay
 from tests.conformance.recordings import SCENARIOS, identifier, record
 

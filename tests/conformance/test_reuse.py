@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_pod
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.conformance import replay
 from tests.conformance.recordings import SCENARIOS, identifier, record
 from tests.conformance.test_vectors import differences

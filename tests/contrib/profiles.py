@@ -9,8 +9,8 @@ from mooring.api import KubeObject
 from mooring.config.load import load_config_data
 from mooring.cycle.scheduling_cycle import by_name
 from mooring.observe.clock import VirtualClock
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.registry import default_registry
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 #: The time at which schedulers in memory begin.
 START = 1_800_000_000.0

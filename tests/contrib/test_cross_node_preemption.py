@@ -10,8 +10,8 @@ from mooring import Plugin, Status
 from mooring.api import Pod
 from mooring.contrib.cross_node_preemption import MAX_TRIALS, CrossNodePreemption
 from mooring.framework.decision import Decision
-from mooring.offline.driving import drive
 from mooring.testing import check_plugin
+from mooring.virtual.driving import drive
 from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin
 
 NODES = make_nodes("n1", "n2", "n3")

@@ -10,8 +10,8 @@ from mooring import ClusterEvent, CycleState, QueueingHint, Status
 from mooring.api import AppGroup, KubeObject, NetworkTopology, Node, Pod, decode_as
 from mooring.api.app_group import APP_GROUP_LABEL, WORKLOAD_LABEL
 from mooring.contrib.network_overhead import REGION, ZONE, NetworkOverhead
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import check_plugin, make_node, make_pod, run_filter, run_score
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 
 def node(name: str, region: str = "", zone: str = "") -> Node:

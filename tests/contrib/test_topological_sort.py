@@ -11,8 +11,8 @@ from mooring import QueuedPod
 from mooring.api import AppGroup, Pod, decode_as
 from mooring.api.app_group import APP_GROUP_LABEL, WORKLOAD_LABEL
 from mooring.contrib.topological_sort import TopologicalSort
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import check_plugin, make_pod
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 
 def group(name: str, created: str = "2026-01-01T00:00:00Z") -> AppGroup:

@@ -7,9 +7,9 @@ from typing import Any
 
 from mooring.framework.decision import Outcome
 from mooring.framework.plugin import Plugin
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.cycle.scheduling import make_scheduler
 
 

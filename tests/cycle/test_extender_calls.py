@@ -14,8 +14,8 @@ from mooring.cycle.scheduling_cycle import PRIORITIZING_EXTENDER, Cycle
 from mooring.framework.decision import Outcome
 from mooring.framework.extender import ExtenderFilterResult
 from mooring.framework.status import Status
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin, refuse
 
 NODES = make_nodes("n1", "n2", "n3")

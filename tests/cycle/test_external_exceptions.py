@@ -9,7 +9,7 @@ import pytest
 from mooring.framework.extender import ExtenderFilterResult
 from mooring.framework.plugin import Plugin
 from mooring.framework.plugin_errors import AbandonedError
-from mooring.offline.driving import drive
+from mooring.virtual.driving import drive
 from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin, refuse
 from tests.cycle.test_extender_calls import FakeExtender, make_cycle
 

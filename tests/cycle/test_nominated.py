@@ -6,9 +6,9 @@ import pytest
 
 from mooring.api import Pod
 from mooring.cycle import filtering, nominated
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 
 @pytest.fixture

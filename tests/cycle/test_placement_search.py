@@ -17,11 +17,11 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.placements import Placement
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
-from mooring.offline.backlog import Outcomes, schedule_all
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.registry import default_registry
 from mooring.testing import make_node, make_pod, make_pod_group
+from mooring.virtual.backlog import Outcomes, schedule_all
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 RACK = "example.com/rack"
 GATES = FeatureGates({"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True})

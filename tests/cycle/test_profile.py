@@ -17,10 +17,10 @@ from mooring.framework.plugin import Plugin
 from mooring.framework.points import PLANNED_POINTS, Point
 from mooring.observe.clock import VirtualClock
 from mooring.observe.metrics import Metrics
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.plugins.default_binder import DefaultBinder
 from mooring.plugins.priority_sort import PrioritySort
 from mooring.registry import Registry
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.cycle.scheduling import make_nodes, make_scheduler, plugin
 
 

@@ -16,10 +16,10 @@ from mooring.framework.decision import Outcome
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.plugins.node_resources.fit import Fit
 from mooring.testing import make_node, make_pod
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.cycle.decisions import told
 from tests.cycle.reuse_scenes import AFRESH, EVERY, hits, place, recording, start
 from tests.cycle.scheduling import make_scheduler

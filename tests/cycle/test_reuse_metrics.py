@@ -10,9 +10,9 @@ import pytest
 from mooring.cycle import reuse
 from mooring.framework.decision import Outcome
 from mooring.observe.metrics import Metrics
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.cycle.reuse_scenes import EVERY, hits, place, recording, start
 from tests.cycle.scheduling import make_scheduler
 

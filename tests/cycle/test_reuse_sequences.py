@@ -15,10 +15,10 @@ from mooring.cycle import reuse
 from mooring.cycle.scheduling_cycle import by_name
 from mooring.framework.decision import Decision
 from mooring.framework.features import FeatureGates
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.registry import default_registry
 from mooring.testing import make_node, make_pod
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.cycle.decisions import told
 
 ZONE = "topology.kubernetes.io/zone"

@@ -13,8 +13,8 @@ from mooring.cycle.signature import PodSigner, Signature
 from mooring.framework.plugin import Plugin
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.cycle.scheduling import make_scheduler, plugin
 
 NODES = [make_node("a"), make_node("b")]

@@ -28,8 +28,8 @@ from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
 from mooring.observe.metrics import Metrics
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.cycle.scheduling import make_nodes, make_pod, make_scheduler, plugin, refuse, refuse_each
 
 PROFILE = "default-scheduler"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.extender_scenes import body
 from tests.deploy.deployed import Deployed, manifests, rights_of
+from tests.extender.extender_scenes import body
 from tests.support.api import Api
 from tests.support.cluster import Cluster
 from tests.support.control_plane import ControlPlane, GivenCluster

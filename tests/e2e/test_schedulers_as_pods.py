@@ -37,7 +37,7 @@ NOT_REGISTERED = (
 
 
 def test_a_scheduler_with_a_bad_configuration(up: Callable[..., Up]) -> None:
-    cluster = up("--nodes=1")
+    cluster = up("--nodes=1", "--image=mooring")
     kubectl = cluster.kubectl
     (cluster.workplace / "pod.yaml").write_text(POD)
     (cluster.workplace / "scheduler-config.yaml").write_text(CONFIG)

@@ -8,11 +8,22 @@ import pytest
 
 from tests.support.kubectl import table
 from tests.support.local_up import Up
+from tests.support.tutorials import Tutorial
 
 FILTER = """      filter:
         enabled:
-          - name: PreferNode
+          - name: PreferNode\x20
 """
+CREATE_CONFIG_MAP = r"""
+kubectl create configmap scheduler-config \
+  --from-file=scheduler-config.yaml=scheduler-config.yaml \
+  -n kube-system
+""".strip()
+CREATE_SECRET = r"""
+kubectl create secret generic scheduler-kubeconfig \
+  --from-file=kubeconfig=scheduler.kubeconfig \
+  -n kube-system
+""".strip()
 WHOLE = """\
 prefernode filter pod default/test-pod:minikube
 Node minikube passed all filters for pod default/test-pod
@@ -54,15 +65,18 @@ def test_the_pod_lands_on_the_preferred_node(
 ) -> None:
     image = f"--image=custom-scheduler:v1.0=mooring.contrib.samples:{plugin}"
     cluster = up("-f", "cluster.yaml", image, example="prefer-node")
-    kubectl = cluster.kubectl
+    kubectl, tutorial = cluster.kubectl, Tutorial("001")
+    tutorial.write(cluster.workplace, "scheduler-config.yaml", "rbac.yaml")
+    tutorial.write(cluster.workplace, "custom-scheduler.yaml", "test-pod.yaml")
     if not filters:
         config = cluster.workplace / "scheduler-config.yaml"
         assert FILTER in config.read_text()
         config.write_text(config.read_text().replace(FILTER, ""))
-    _deploy(cluster)
+    _deploy(cluster, tutorial)
 
     assert kubectl("apply -f test-pod.yaml") == "pod/test-pod created\n"
-    (pod,) = table(kubectl.until("get pod -o wide", "Running"))[1:]
+    wide = tutorial.command("kubectl get pod -o wide")
+    (pod,) = table(kubectl.until(wide, "Running"))[1:]
     assert pod[:3] == ["test-pod", "1/1", "Running"]
     assert "minikube-m03" in pod
 
@@ -71,22 +85,19 @@ def test_the_pod_lands_on_the_preferred_node(
     whole = kubectl.until(f"logs {select} --tail=-1", lines[-1])
     found = [line for line in whole.splitlines() if f" {file}:" in line]
     assert [line.partition("] ")[2] for line in found] == lines
+    assert tutorial.left() == []
 
 
-def _deploy(cluster: Up) -> None:
+def _deploy(cluster: Up, tutorial: Tutorial) -> None:
     kubectl = cluster.kubectl
-    flat = kubectl("config view --flatten --minify")
-    (cluster.workplace / "scheduler.kubeconfig").write_text(flat)
+    view = tutorial.command("kubectl config view --flatten --minify > scheduler.kubeconfig")
+    command, _, file = view.partition(" > ")
+    flat = kubectl(command)
+    (cluster.workplace / file).write_text(flat)
     assert "client-key-data" in flat
-    created = kubectl(
-        "create configmap scheduler-config "
-        "--from-file=scheduler-config.yaml=scheduler-config.yaml -n kube-system"
-    )
+    created = kubectl(tutorial.command(CREATE_CONFIG_MAP))
     assert created == "configmap/scheduler-config created\n"
-    created = kubectl(
-        "create secret generic scheduler-kubeconfig "
-        "--from-file=kubeconfig=scheduler.kubeconfig -n kube-system"
-    )
+    created = kubectl(tutorial.command(CREATE_SECRET))
     assert created == "secret/scheduler-kubeconfig created\n"
     kubectl("apply -f rbac.yaml")
     assert kubectl("apply -f custom-scheduler.yaml") == "deployment.apps/custom-scheduler created\n"

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import sys
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.support.kubectl import table
 from tests.support.local_up import Up, wait_logged
-from tests.support.processes import LOOPBACK, Process, free_port
+from tests.support.processes import free_port
+from tests.support.tutorials import (
+    RUN_GANGS,
+    RUN_SIMPLEST,
+    Tutorial,
+    document,
+    without_placeholders,
+)
 from tests.support.waiting import eventually
+from tests.support.webhook import start_webhook, with_port
 
-#: The webhook's port in the tutorial's files.
-TUTORIAL_PORT = "10262"
+#: Command lines of the tutorial.
+WITH_POLICY = """\
+kube-scheduler
+    --port=10261
+    --leader-elect=true
+    --lock-object-namespace=pingcap
+    --lock-object-name=my-scheduler
+    --scheduler-name=my-scheduler
+    --policy-configmap=my-scheduler-policy
+    --policy-configmap-namespace=pingcap"""
 
 
 def nodes_of(cluster: Up, app: str, count: int) -> Counter[str]:
@@ -28,8 +42,10 @@ def nodes_of(cluster: Up, app: str, count: int) -> Counter[str]:
     return Counter(names or [])
 
 
-def test_two_profiles_run_in_one_process(up: Callable[..., Up]) -> None:
-    cluster = up("-f", "cluster.yaml", "--config=scheduler-config.yaml", example="profiles")
+def test_two_profiles_run_in_one_process(up: Callable[..., Up], tmp_path: Path) -> None:
+    Tutorial("002").write(tmp_path, "two-profiles.yaml")
+    config = f"--config={tmp_path}/two-profiles.yaml"
+    cluster = up("-f", "cluster.yaml", config, example="profiles")
     kubectl = cluster.kubectl
     kubectl("apply -f jobs.yaml")
 
@@ -55,36 +71,13 @@ class MyCustomPluginB(Plugin):
     def score(self, state, pod, node):
         return 100 if node.name == "roomy" else 0
 """
-CUSTOM_CONFIG = """
-apiVersion: kubescheduler.config.k8s.io/v1beta2
-kind: KubeSchedulerConfiguration
-profiles:
-  - plugins:
-      score:
-        disabled:
-        - name: NodeResourcesLeastAllocated
-        enabled:
-        - name: MyCustomPluginA
-          weight: 2
-        - name: MyCustomPluginB
-          weight: 1
-    pluginConfig:
-    - name: NodeResourcesAllocatable
-      args:
-        mode: Least
-        resources:
-        - name: cpu
-          weight: 1000000
-        - name: memory
-          weight: 1
-"""
 
 
 def test_weights_and_plugins_of_a_profile(up: Callable[..., Up], tmp_path: Path) -> None:
     (tmp_path / "plugins.py").write_text(CUSTOM_PLUGINS)
-    (tmp_path / "config.yaml").write_text(CUSTOM_CONFIG)
+    Tutorial("002").write(tmp_path, "custom-plugins.yaml")
     plugins = [f"--plugin={tmp_path}/plugins.py:MyCustomPlugin{letter}" for letter in "AB"]
-    config = f"--config={tmp_path}/config.yaml"
+    config = f"--config={tmp_path}/custom-plugins.yaml"
     cluster = up("-f", "cluster.yaml", config, *plugins, example="profiles")
     cluster.kubectl("run web --image=nginx")
     # A's score counts twice. A profile without a name is that of the default scheduler.
@@ -92,31 +85,19 @@ def test_weights_and_plugins_of_a_profile(up: Callable[..., Up], tmp_path: Path)
     assert "default-scheduler  Successfully assigned default/web to small" in described
 
 
-def start_webhook(cluster: Up, kubectl: Path) -> Process:
-    """Start the webhook on a free port, and write that port into the tutorial's files."""
+def use_port(cluster: Up) -> int:
+    """Write a free port into the files of the workplace that name the webhook's; return it."""
     port = free_port()
     for file in (cluster.workplace / "scheduler-config.yaml", cluster.workplace / "policy.cfg"):
-        file.write_text(file.read_text().replace(TUTORIAL_PORT, str(port)))
-    path = os.pathsep.join([str(kubectl.parent), os.environ["PATH"]])
-    webhook = cluster.start(
-        [sys.executable, "webhook.py", f"--port={port}"],
-        "webhook",
-        {**cluster.kubectl.environment, "PATH": path},
-    )
-
-    def listens() -> bool:
-        with socket.socket() as client:
-            return client.connect_ex((LOOPBACK, port)) == 0
-
-    webhook.wait_until(listens, seconds=20)
-    return webhook
+        file.write_text(with_port(file.read_text(), port))
+    return port
 
 
 def test_a_webhook_filters_prioritizes_preempts_and_binds(
     up: Callable[..., Up], kubectl: Path
 ) -> None:
     cluster = up("-f", "cluster.yaml", example="extender")
-    webhook = start_webhook(cluster, kubectl)
+    webhook = start_webhook(cluster, kubectl, use_port(cluster))
     scheduler = cluster.run("--config=scheduler-config.yaml")
     wait_logged(scheduler, '"Successfully acquired lease" lock="kube-system/my-scheduler"')
 
@@ -158,16 +139,16 @@ def test_a_webhook_filters_prioritizes_preempts_and_binds(
 
 
 def test_a_policy_in_a_file_with_the_old_flags(up: Callable[..., Up], kubectl: Path) -> None:
-    cluster = up("-f", "cluster.yaml", example="extender")
-    webhook = start_webhook(cluster, kubectl)
+    cluster, tutorial = up("-f", "cluster.yaml", example="extender"), Tutorial("002")
+    tutorial.write(cluster.workplace, "policy.cfg")
+    webhook = start_webhook(cluster, kubectl, use_port(cluster))
     cluster.kubectl("create namespace pingcap")
-    lock = [
-        "--leader-elect=true",
-        "--lock-object-namespace=pingcap",
-        "--lock-object-name=my-scheduler",
-        "--scheduler-name=my-scheduler",
-    ]
-    scheduler = cluster.run("--policy-config-file=policy.cfg", *lock)
+    port = f"--port={free_port()}"
+    flags = tutorial.command(WITH_POLICY, {"--port=10261": port}).split()[1:]
+    file = tutorial.command("--policy-config-file $filename", {"$filename": "policy.cfg"})
+    name = tutorial.command("--scheduler-name")
+    lock = [flag for flag in flags if flag.startswith(("--leader", "--lock", name))]
+    scheduler = cluster.run(*file.split(), *lock)
     wait_logged(scheduler, '"Successfully acquired lease" lock="pingcap/my-scheduler"')
     log = scheduler.log()
     assert "Flag --policy-config-file has been deprecated" in log
@@ -186,16 +167,43 @@ def test_a_policy_in_a_file_with_the_old_flags(up: Callable[..., Up], kubectl: P
     # The same Policy from a ConfigMap, under its traditional key.
     cluster.kubectl("delete pod nginx --now")
     cluster.kubectl("create configmap my-scheduler-policy -n pingcap --from-file=policy.cfg")
-    again = cluster.run(
-        f"--port={free_port()}",
-        *lock,
-        "--policy-configmap=my-scheduler-policy",
-        "--policy-configmap-namespace=pingcap",
-        name="again",
-    )
+    again = cluster.run(*flags, name="again")
     wait_logged(again, '"Successfully acquired lease" lock="pingcap/my-scheduler"')
     cluster.kubectl("apply -f pod.yaml")
     cluster.kubectl("wait --for=condition=PodScheduled pod/nginx")
     assert len(webhook.log().splitlines()) == 2
     holder = "jsonpath='{.spec.holderIdentity}'"
     assert cluster.kubectl(f"get lease my-scheduler -n pingcap -o {holder}")
+
+    # Under another name, with each value as an argument of its own.
+    put = {"$configmap": "my-scheduler-policy", "$ns": "pingcap"}
+    config_map = tutorial.command(
+        "--policy-configmap $configmap --policy-configmap-namespace $ns", put
+    )
+    named = tutorial.command("kube-scheduler --scheduler-name <name>", {"<name>": "third"})
+    flags = [*named.split()[1:], *config_map.split(), "--leader-elect=false"]
+    cluster.run(*flags, name="third")
+    cluster.kubectl(
+        """run other --image=nginx --overrides='{"spec": {"schedulerName": "third"}}'"""
+    )
+    described = cluster.kubectl.until("describe pod other", "Scheduled")
+    assert re.search(r"third +Successfully assigned default/other to ", described)
+    assert tutorial.left() == [RUN_SIMPLEST, RUN_GANGS]
+
+
+def test_the_file_of_the_extender_filters_and_prioritizes(
+    up: Callable[..., Up], kubectl: Path
+) -> None:
+    cluster = up("-f", "cluster.yaml", example="extender")
+    config = without_placeholders(document("002", "extender.yaml"))
+    (cluster.workplace / "scheduler-config.yaml").write_text(config)
+    webhook = start_webhook(cluster, kubectl, use_port(cluster))
+    cluster.kubectl("create namespace namespace")
+    scheduler = cluster.run("--config=scheduler-config.yaml")
+    wait_logged(scheduler, '"Successfully acquired lease" lock="namespace/my-scheduler"')
+    cluster.kubectl("apply -f pod.yaml")
+    cluster.kubectl("wait --for=condition=PodScheduled pod/nginx")
+    assert webhook.log().splitlines() == [
+        "filter_nodes nginx: passed ['cheap', 'dear'], refused ['closed']",
+        "prioritize nginx: cheap 9, dear 1",
+    ]

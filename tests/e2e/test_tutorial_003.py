@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 
 from tests.support.kubectl import table
 from tests.support.local_up import Up, wait_logged
+from tests.support.tutorials import Tutorial, document
 
 FORBIDDEN = (
     r"leases.coordination.k8s.io \"my-scheduler\" is forbidden: "
     r"User \"system:serviceaccount:kube-system:my-scheduler\" cannot get resource \"leases\" "
     r"in API group \"coordination.k8s.io\" in the namespace \"kube-system\""
 )
+NAMES = ["kube-scheduler", "my-scheduler"]
 # What the reader types into the editor: the scheduler's name below each kube-scheduler.
 EDIT = r"""#!/bin/sh
 sed -i 's/^\( *\)- kube-scheduler$/&\n\1- my-scheduler/' "$1"
@@ -20,7 +24,8 @@ sed -i 's/^\( *\)- kube-scheduler$/&\n\1- my-scheduler/' "$1"
 
 def test_the_pod_lands_on_the_node_with_the_best_name(up: Callable[..., Up]) -> None:
     cluster = up("-f", "cluster.yaml", example="name-score")
-    kubectl = cluster.kubectl
+    kubectl, tutorial = cluster.kubectl, Tutorial("003")
+    tutorial.write(cluster.workplace, "busybox.yaml")
     assert table(kubectl("get nodes"))[1:] == [
         [name, "Ready", "<none>", "AGE", "v1.37.1"]
         for name in ("k8s-master", "k8s-node01", "k8s-node02")
@@ -47,13 +52,14 @@ def test_the_pod_lands_on_the_node_with_the_best_name(up: Callable[..., Up]) -> 
     editor.write_text(EDIT)
     editor.chmod(0o700)
     kubectl.environment["KUBE_EDITOR"] = str(editor)
-    edited = kubectl("edit clusterrole system:kube-scheduler")
+    edited = kubectl(tutorial.command("kubectl edit clusterrole system:kube-scheduler"))
     assert edited == "clusterrole.rbac.authorization.k8s.io/system:kube-scheduler edited\n"
-    names = "jsonpath='{.rules[?(@.resourceNames)].resourceNames}'"
-    assert (
-        kubectl(f"get clusterrole system:kube-scheduler -o {names}")
-        == '["kube-scheduler","my-scheduler"]'
-    )
+    # The tutorial shows the rules of leases and of endpoints, which kube-scheduler no longer uses.
+    shown = re.findall(r"resourceNames:\n((?: +- .*\n)+)", document("003", "clusterrole.yaml"))
+    assert [re.findall(r"- (\S+)", names) for names in shown] == [NAMES, NAMES]
+    path = "jsonpath='{.rules[?(@.resourceNames)].resourceNames}'"
+    found = kubectl(f"get clusterrole system:kube-scheduler -o {path}")
+    assert json.loads(found) == NAMES
     wait_logged(scheduler, '"Successfully acquired lease" lock="kube-system/my-scheduler"')
 
     kubectl("apply -f busybox.yaml")
@@ -66,3 +72,4 @@ def test_the_pod_lands_on_the_node_with_the_best_name(up: Callable[..., Up]) -> 
         "namescore-scheduler  Successfully assigned default/busybox-test-scheduler to k8s-node02"
     ) in described
     assert scheduler.stop() == 0
+    assert tutorial.left() == []

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import yaml
 
 from tests.support.kubectl import table
 from tests.support.local_up import Up, wait_logged
+from tests.support.tutorials import Tutorial, document
 
 IMAGE = "tanjunchen/sample-scheduler:1.0=mooring.contrib.samples:SamplePlugin"
 ACCOUNT = "system:serviceaccount:kube-system:sample-scheduler-sa"
+#: What the text writes where a pod's name belongs.
+POD_NAME = "pod\u540d\u79f0"
+#: The fields of the printed pod that every cluster fills in alike.
+SAME = (
+    "dnsPolicy",
+    "enableServiceLinks",
+    "priority",
+    "restartPolicy",
+    "schedulerName",
+    "securityContext",
+    "serviceAccount",
+    "serviceAccountName",
+    "terminationGracePeriodSeconds",
+    "tolerations",
+)
 # The tutorial's log from start to end, as 1.36 words it.
 STORY = """
 get plugin config args: Args(favorite_color='#326CE5', favorite_number=7, thanks_to='tanjunchen')
@@ -34,7 +51,11 @@ prebind node info: Node(metadata=ObjectMeta(name='NODE', ...
 
 def test_a_whole_run_and_its_log(up: Callable[..., Up]) -> None:
     cluster = up("-f", "cluster.yaml", f"--image={IMAGE}", example="sample-plugin")
-    kubectl = cluster.kubectl
+    kubectl, tutorial = cluster.kubectl, Tutorial("004")
+    # The text has the flag before the verb, so kubectl looks for a plugin of its own.
+    mistaken = kubectl.refused(tutorial.command("kubectl -f apply  *.yaml"))
+    assert mistaken == "Error: flags cannot be placed before plugin name: -f\n"
+    tutorial.write(cluster.workplace, "sample-scheduler.yaml", "test-scheduler.yaml")
     assert kubectl("apply -f sample-scheduler.yaml").splitlines() == [
         "clusterrole.rbac.authorization.k8s.io/sample-scheduler-clusterrole created",
         "serviceaccount/sample-scheduler-sa created",
@@ -42,10 +63,12 @@ def test_a_whole_run_and_its_log(up: Callable[..., Up]) -> None:
         "configmap/scheduler-config created",
         "deployment.apps/sample-scheduler created",
     ]
-    printed = kubectl.until("get pods -n kube-system -l component=sample-scheduler", "Running")
+    selected = "-n kube-system -l component=sample-scheduler"
+    printed = kubectl.until(tutorial.command(f"kubectl get pods {selected}"), "Running")
     (scheduler,) = table(printed)[1:]
     assert scheduler[1:] == ["1/1", "Running", "0", "AGE"]
-    log = kubectl.start(f"logs -f {scheduler[0]} -n kube-system", cluster.folder / "logs")
+    logs = tutorial.command(f"kubectl logs -f {POD_NAME} -n kube-system", {POD_NAME: scheduler[0]})
+    log = kubectl.start(logs, cluster.folder / "logs")
 
     # Schedulers read more kinds than in 2020: the log names those that it may not read, and the
     # scheduler continues without them.
@@ -58,18 +81,11 @@ def test_a_whole_run_and_its_log(up: Callable[..., Up]) -> None:
     assert yaml.safe_load(lease)["spec"]["leaseDurationSeconds"] == 15
 
     kubectl("apply -f test-scheduler.yaml")
-    (pod,) = table(kubectl.until("get pods", "Running"))[1:]
+    (pod,) = table(kubectl.until(tutorial.command("kubectl get pods"), "Running"))[1:]
     assert re.fullmatch(r"test-scheduler-[0-9a-f]{8,10}-[a-z0-9]{5}", pod[0])
     assert pod[1:] == ["1/1", "Running", "0", "AGE"]
-    found = yaml.safe_load(kubectl(f"get pod {pod[0]} -o yaml"))
-    node = found["spec"]["nodeName"]
-    assert node in {"node01", "node02"}
-    assert found["spec"]["schedulerName"] == "sample-scheduler"
-    assert found["status"]["phase"] == "Running"
-    assert found["status"]["qosClass"] == "BestEffort"
-    conditions = {one["type"]: one["status"] for one in found["status"]["conditions"]}
-    for kind in ("Initialized", "Ready", "ContainersReady", "PodScheduled"):
-        assert conditions[kind] == "True"
+    command = tutorial.command(f"kubectl get pod {POD_NAME} -o yaml", {POD_NAME: pod[0]})
+    node = _check_printed(yaml.safe_load(kubectl(command)))
 
     wait_logged(log, "Successfully bound pod to node")
     log.stop()
@@ -77,3 +93,25 @@ def test_a_whole_run_and_its_log(up: Callable[..., Up]) -> None:
     for wanted in STORY.replace("POD", pod[0]).replace("NODE", node).strip().splitlines():
         part = wanted.removesuffix("...")
         assert any(part in line for line in told), f"missing, or out of order: {wanted}"
+    assert tutorial.left() == []
+
+
+def _check_printed(found: dict[str, Any]) -> str:
+    """Compare a printed pod with the tutorial's; return its node."""
+    shown = yaml.safe_load(document("004", "printed-pod.yaml"))
+    node: str = found["spec"]["nodeName"]
+    assert node in {"node01", "node02"}
+    for field in SAME:
+        assert found["spec"][field] == shown["spec"][field], field
+    container, wanted = found["spec"]["containers"][0], shown["spec"]["containers"][0]
+    for field in wanted.keys() - {"volumeMounts"}:
+        assert container[field] == wanted[field], field
+    assert found["metadata"]["labels"].keys() == shown["metadata"]["labels"].keys()
+    (owner,), (expected,) = (one["metadata"]["ownerReferences"] for one in (found, shown))
+    for field in ("apiVersion", "blockOwnerDeletion", "controller", "kind"):
+        assert owner[field] == expected[field]
+    assert (found["status"]["phase"], found["status"]["qosClass"]) == ("Running", "BestEffort")
+    conditions = {one["type"]: one["status"] for one in found["status"]["conditions"]}
+    for one in shown["status"]["conditions"]:
+        assert conditions[one["type"]] == one["status"]
+    return node

@@ -11,10 +11,10 @@ from mooring.config import default_config
 from mooring.explain.examination import Examination
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
-from mooring.offline.backlog import Outcomes, schedule_all
-from mooring.offline.driving import drive
-from mooring.offline.explaining_scheduler import ExplainingScheduler
 from mooring.registry import default_registry
+from mooring.virtual.backlog import Outcomes, schedule_all
+from mooring.virtual.driving import drive
+from mooring.virtual.explaining_scheduler import ExplainingScheduler
 
 
 def make_scheduler(

@@ -11,7 +11,7 @@ import pytest
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.examination import Examination
 from mooring.explain.explainer import Explainer
-from mooring.explain.journal.journal_questions import (
+from mooring.explain.journal_questions import (
     JournalAnswer,
     JournalAnswers,
     JournalQuestion,

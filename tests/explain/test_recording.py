@@ -5,8 +5,8 @@ from __future__ import annotations
 from mooring.explain.recording import outline_of, weighted_points
 from mooring.framework.decision import Decision, Outcome, PostFilterResult
 from mooring.framework.status import Status
-from mooring.offline.driving import drive
 from mooring.testing import make_composite_pod_group, make_node, make_pod, make_pod_group
+from mooring.virtual.driving import drive
 from tests.explain.runs import make_scheduler
 
 

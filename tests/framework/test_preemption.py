@@ -14,8 +14,8 @@ from mooring.framework.preemption import (
     PreemptionPolicy,
     candidate_node_errors,
 )
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 LEAVING = {"deletionTimestamp": "2026-03-01T12:00:00Z"}
 

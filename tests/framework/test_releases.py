@@ -11,8 +11,8 @@ from mooring.errors import ConfigError
 from mooring.framework.features import FeatureGates
 from mooring.framework.points import Point
 from mooring.framework.releases import NEWEST, RELEASES, V1_36, V1_37, parse_versions
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing.builders import make_node, make_pod
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 
 def test_the_newest_release_is_the_default() -> None:

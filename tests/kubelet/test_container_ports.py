@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 
+import pytest
+
 from mooring.kubelet.command_lines import flag_value
 from mooring.kubelet.container_ports import Ports
 
@@ -33,8 +35,19 @@ def test_a_port_of_somebody_else_is_left_alone() -> None:
     assert taken not in (flag_value(words, "secure-port"), flag_value(words, "port"))
 
 
-def test_nobody_but_this_machine_is_served() -> None:
-    words = ["run", "--bind-address=0.0.0.0", f"--secure-port={free_port()}"]
+@pytest.mark.parametrize(
+    "given",
+    [
+        "--bind-address=0.0.0.0",
+        "--bind_address=0.0.0.0",
+        "--bind-address=::",
+        "--bind-address=0:0:0:0:0:0:0:0",
+        "--bind-address=::ffff:0.0.0.0",
+        "--bind-address=10.244.0.7",
+    ],
+)
+def test_nobody_but_this_machine_is_served(given: str) -> None:
+    words = ["run", given, f"--secure-port={free_port()}"]
     assert flag_value(Ports().adapt(words, "a"), "bind-address") == "127.0.0.1"
     named = ["run", "--bind-address=127.0.0.2", f"--secure-port={free_port()}"]
     assert Ports().adapt(named, "a") == named

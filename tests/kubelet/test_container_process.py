@@ -11,6 +11,7 @@ import pytest
 
 from mooring.kubelet.container_log import ContainerLog
 from mooring.kubelet.container_process import ContainerProcess
+from mooring.kubelet.image_contents import Image
 from mooring.observe.clock import SystemClock
 
 # Starts a container that would run forever, prints its pid, and kills itself without cleanup.
@@ -19,13 +20,14 @@ import asyncio, os, sys
 from pathlib import Path
 from mooring.kubelet.container_log import ContainerLog
 from mooring.kubelet.container_process import ContainerProcess
+from mooring.kubelet.image_contents import Image
 from mooring.observe.clock import SystemClock
 
 async def main():
     folder = Path(sys.argv[1])
     process = ContainerProcess(ContainerLog(folder / "log", SystemClock()), lambda: None)
     words = ["run", "--leader-elect=false", "--secure-port=0", "--master=https://127.0.0.1:1"]
-    await process.start(words, {}, folder, folder)
+    await process.start(words, {}, folder, "/", Image())
     while "Failed to watch" not in (folder / "log").read_text():
         await asyncio.sleep(0.02)
     (child,) = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
@@ -47,7 +49,7 @@ async def test_a_process_that_ends(tmp_path: Path, words: list[str], code: int, 
     ended = asyncio.Event()
     log = ContainerLog(tmp_path / "log", SystemClock())
     process = ContainerProcess(log, ended.set)
-    await process.start(words, {}, tmp_path, tmp_path)
+    await process.start(words, {}, tmp_path, "/", Image())
     async with asyncio.timeout(60):
         await ended.wait()
     assert process.exit_code == code
@@ -57,7 +59,7 @@ async def test_a_process_that_ends(tmp_path: Path, words: list[str], code: int, 
 
 async def test_a_process_that_is_killed(tmp_path: Path) -> None:
     process = ContainerProcess(ContainerLog(tmp_path / "log", SystemClock()), lambda: None)
-    await process.start(["--version"], {}, tmp_path, tmp_path)
+    await process.start(["--version"], {}, tmp_path, "/", Image())
     await process.close(0.0)
     assert process.exit_code in (143, 137, 0)
 

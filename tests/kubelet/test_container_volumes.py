@@ -170,8 +170,8 @@ async def test_files_of_several_volumes_share_a_folder(
 
 async def test_no_mount_leads_out_of_the_root(volumes: Volumes, tmp_path: Path) -> None:
     root = tmp_path / "root"
-    await mounted(volumes, root, {"name": "v", "mountPath": "/../../outside"}, workingDir="/../w")
-    assert (root / "outside" / "a.yaml").is_file() and (root / "w").is_dir()
+    await mounted(volumes, root, {"name": "v", "mountPath": "/../../outside"})
+    assert (root / "outside" / "a.yaml").is_file()
     assert sorted(one.name for one in tmp_path.iterdir()) == ["root", "volumes"]
     await mounted(volumes, root, {"name": "e", "mountPath": "/e", "subPath": "../../../x"})
     assert (root / "e").resolve() == tmp_path / "volumes" / "e" / "x"

@@ -111,6 +111,19 @@ async def test_a_report_is_repeated_after_five_minutes() -> None:
         await reports.reporter.close()
 
 
+async def test_a_node_with_other_addresses_gets_an_internal_one() -> None:
+    async with still_cluster() as cluster:
+        reports = Reports(cluster)
+        host = {"type": "Hostname", "address": "n.example"}
+        ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
+        status = {"addresses": [host], "capacity": {"cpu": "1"}, "conditions": [ready]}
+        await cluster.create(Node, {**node_status.manifest("n", {}), "status": status})
+        await cluster.sync()
+        await reports.turn()
+        found = (await reports.node())["status"]["addresses"]
+        assert found == [host, {"type": "InternalIP", "address": "172.18.0.2"}]
+
+
 async def test_addresses_differ_also_from_those_of_real_nodes() -> None:
     async with still_cluster() as cluster:
         reports = Reports(cluster)

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from mooring.api import Node, Pod
-from mooring.controllers.controlled_kinds import JOBS
+from mooring.client.client import STRATEGIC
+from mooring.controllers.controlled_kinds import JOBS, NODES
 from mooring.kubelet import node_status, pod_runner
 from mooring.kubelet.pod_runner import PodRunner
 from tests.controllers.still_cluster import StillCluster, still_cluster
@@ -22,11 +23,13 @@ class Runs:
         self.cluster = cluster
         self.runner = PodRunner(cluster.context)
 
-    async def node(self, ready: str = "True", *, fake: bool = True) -> None:
+    async def node(
+        self, ready: str = "True", *, fake: bool = True, address: str = "InternalIP"
+    ) -> None:
         manifest = node_status.manifest("n", {"cpu": "4"})
         if not fake:
             del manifest["metadata"]["annotations"]
-        addresses = [{"type": "InternalIP", "address": "172.18.0.2"}]
+        addresses = [{"type": address, "address": "172.18.0.2"}]
         status = {"conditions": [{"type": "Ready", "status": ready}], "addresses": addresses}
         await self.cluster.create(Node, manifest | {"status": status})
 
@@ -48,6 +51,23 @@ class Runs:
     async def phase(self, name: str = "p") -> str:
         found = await self.found(name)
         return "" if found is None else str(found["status"]["phase"])
+
+
+async def test_a_pod_waits_for_the_address_of_its_node() -> None:
+    async with still_cluster() as cluster:
+        runs = Runs(cluster)
+        await runs.node(address="Hostname")
+        await runs.pod()
+        assert await runs.turn() is None
+        assert await runs.phase() == "Pending"
+        address = [{"type": "InternalIP", "address": "172.18.0.2"}]
+        await cluster.context.writer.patch(
+            NODES, "", "n", {"status": {"addresses": address}}, "status", STRATEGIC
+        )
+        await cluster.sync()
+        assert not runs.runner.queue.idle
+        await runs.turn()
+        assert await runs.phase() == "Running"
 
 
 async def test_a_bound_pod_runs_on_a_ready_fake_node() -> None:

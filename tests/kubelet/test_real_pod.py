@@ -36,7 +36,9 @@ class Process:
         self.ended = ended
         Process.made.append(self)
 
-    async def start(self, words: list[str], variables: Any, root: Path, folder: Path) -> None:
+    async def start(
+        self, words: list[str], variables: Any, root: Path, working: str, image: Any
+    ) -> None:
         self.words, self.variables = list(words), dict(variables)
 
     def end(self, code: int) -> None:
@@ -72,9 +74,8 @@ class Running:
             "status": status,
         }
         self.pod = decode_as(self.raw, Pod)
-        around = PodRuntime(
-            cluster.client, cluster.clock, ImageContents(), {"HOST": "h"}, Ports(), folder
-        )
+        images = ImageContents([("mooring", "")])
+        around = PodRuntime(cluster.client, cluster.clock, images, {"HOST": "h"}, Ports(), folder)
         self.real = RealPod(self.pod, self.raw, around, self._changed)
 
     def _changed(self) -> None:
@@ -200,7 +201,7 @@ async def test_a_variable_that_is_missing_is_waited_for(tmp_path: Path) -> None:
 
 
 async def test_a_program_that_the_image_does_not_have(tmp_path: Path) -> None:
-    async with running_pod(tmp_path, container={"command": ["vi"]}) as running:
+    async with running_pod(tmp_path, container={"command": ["/bin/sh"]}) as running:
         await running.sync()
         assert Process.made == []
         assert running.changes == 1

@@ -39,7 +39,7 @@ async def bench(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Workbench]:
     await server.start()
     server.write_kubeconfig()
     server.publish_authority()
-    settings = ContainerSettings(server.url, ImageContents())
+    settings = ContainerSettings(server.url, ImageContents([("mooring", "")]))
     made = Workbench(tmp_path / "kubeconfig", clock=clock, containers=settings)
     try:
         await made.start()

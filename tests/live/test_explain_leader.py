@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mooring.explain.lease_annotations import CERTIFICATE, HOLDER, PORT
-from mooring.insight.port_forward import NO_KUBECTL
+from mooring.leader.port_forward import NO_KUBECTL
 from tests.live.running import MOORING, QUICK_ELECTION, Mooring, condition, configuration, node, pod
 from tests.support.api import Object
 from tests.support.cluster import Cluster

@@ -14,19 +14,20 @@ from mooring.api.manifest_reading import Where, read_objects
 from mooring.apiserver.api_server import ServerSettings
 from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.client.client import Client
+from mooring.config.rules import Rules
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.local.local_cluster import LocalCluster, LocalClusterSettings
-from mooring.local.local_scheduler import Plan, make_plan
+from mooring.local.local_scheduler import make_local_rules
 from tests.apiserver.api_server import ADMIN
 
 Object = dict[str, Any]
 SECONDS = 20
 
 
-def plan(config: Path | None = None, plugins: Sequence[type[Plugin]] = ()) -> Plan:
+def plan(config: Path | None = None, plugins: Sequence[type[Plugin]] = ()) -> Rules:
     """Return the plan for a configuration file and plugins."""
-    return make_plan(config, plugins, FeatureGates())
+    return make_local_rules(config, plugins, FeatureGates())
 
 
 def manifests(text: str) -> tuple[tuple[Object, Where], ...]:

@@ -20,7 +20,7 @@ from mooring.errors import ApiError, ConfigError
 from mooring.framework.features import FeatureGates
 from mooring.local.local_cluster import LocalCluster, LocalClusterSettings
 from mooring.local.local_gates import served_versions, server_gates
-from mooring.local.local_scheduler import make_plan
+from mooring.local.local_scheduler import make_local_rules
 from tests.apiserver.api_server import pod
 from tests.local.clusters import Broken, manifests, nodes_of, plan, running
 
@@ -83,7 +83,7 @@ async def test_the_default_scheduler_may_be_left_to_another_process(tmp_path: Pa
         "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration,"
         " profiles: [{schedulerName: mine}]}"
     )
-    left = make_plan(config, (), FeatureGates(), default_scheduler=False)
+    left = make_local_rules(config, (), FeatureGates(), default_scheduler=False)
     assert [profile.scheduler_name for profile in left.config.profiles] == ["mine"]
     both = plan(config)
     assert [one.scheduler_name for one in both.config.profiles] == ["mine", "default-scheduler"]
@@ -311,7 +311,7 @@ async def test_a_plugin_turns_its_custom_resources_on(tmp_path: Path) -> None:
         "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: ["
         f"{profile} disabled: [{{name: PrioritySort}}]}}}}}}]}}"
     )
-    with_gangs = make_plan(config, (), FeatureGates(), default_scheduler=False)
+    with_gangs = make_local_rules(config, (), FeatureGates(), default_scheduler=False)
     async with running(tmp_path, plan=with_gangs) as reader:
         assert (await reader.get(GROUPS))["items"] == []
     async with running(tmp_path) as reader:
@@ -322,7 +322,7 @@ async def test_a_plugin_turns_its_custom_resources_on(tmp_path: Path) -> None:
 async def test_devices_consume_resources_of_their_node(tmp_path: Path) -> None:
     gate = "DRANodeAllocatableResources"
     server = ServerSettings(kubeconfig=tmp_path / "kubeconfig", features=frozenset({gate}))
-    scheduler = make_plan(None, (), FeatureGates({gate: True}))
+    scheduler = make_local_rules(None, (), FeatureGates({gate: True}))
     api, version = "/apis/resource.k8s.io/v1", {"apiVersion": "resource.k8s.io/v1"}
     amounts = {"cpu": {"mapping": {"deviceMultiplier": "2"}}}
     async with running(tmp_path, nodes=1, server=server, plan=scheduler) as cluster:

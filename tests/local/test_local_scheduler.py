@@ -9,13 +9,13 @@ import pytest
 
 from mooring import Plugin, Status
 from mooring.errors import ApiError, JournalError, PluginError
-from mooring.explain.journal.entries import Bound, SegmentHead
-from mooring.explain.journal.journal_folder import JournalFolder
-from mooring.explain.journal.journal_questions import JournalAnswer, JournalQuestion
-from mooring.explain.journal.journal_reading import read_journal
-from mooring.insight.replay.child_replayer import ChildReplayer
+from mooring.explain.journal_questions import JournalAnswer, JournalQuestion
+from mooring.journal.entries import Bound, SegmentHead
+from mooring.journal.journal_folder import JournalFolder
+from mooring.journal.journal_reading import read_journal
 from mooring.local.local_scheduler import WAITING
 from mooring.registry import load_plugin
+from mooring.replay.child_replayer import ChildReplayer
 from tests.apiserver.api_server import pod
 from tests.local.clusters import Broken, nodes_of, plan, running
 
@@ -190,6 +190,29 @@ def test_a_file_with_a_default_scheduler_stays_as_it_is(tmp_path: Path) -> None:
         "- schedulerName: default-scheduler\n"
     )
     assert [one.scheduler_name for one in plan(config).config.profiles] == ["default-scheduler"]
+
+
+@pytest.mark.parametrize(
+    ("connection", "warnings"),
+    [
+        pytest.param("", 0, id="none"),
+        pytest.param("clientConnection: {qps: 5}\n", 0, id="rate"),
+        pytest.param("clientConnection: {kubeconfig: /etc/kubernetes/x}\n", 1, id="kubeconfig"),
+    ],
+)
+def test_a_kubeconfig_of_another_cluster_is_not_read(
+    tmp_path: Path, connection: str, warnings: int
+) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\n"
+        f"kind: KubeSchedulerConfiguration\n{connection}"
+    )
+    expected = (
+        f'{config}: clientConnection.kubeconfig: "/etc/kubernetes/x" is not read: the scheduler '
+        "of a local cluster uses that cluster"
+    )
+    assert plan(config).config.warnings == (expected,) * warnings
 
 
 async def test_a_scheduler_that_ends_says_so(

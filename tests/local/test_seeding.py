@@ -84,6 +84,13 @@ spec:
             id="a kind that is not served",
         ),
         pytest.param(
+            "apiVersion: scheduling.sigs.k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: a}",
+            'cluster.yaml:1: document 1: no matches for kind "PodGroup" in version '
+            '"scheduling.sigs.k8s.io/v1alpha1": scheduler-plugins v0.25 renamed the group; write '
+            "scheduling.x-k8s.io/v1alpha1",
+            id="a kind whose group was renamed",
+        ),
+        pytest.param(
             "---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {}",
             'cluster.yaml:2: document 1: Pod "a" is invalid: spec.containers: Required value',
             id="an object that is refused",

@@ -12,12 +12,12 @@ import pytest
 from mooring.apiserver.api_server import ApiServer, ServerSettings
 from mooring.apiserver.http import RequestUser
 from mooring.apiserver.in_process_transport import LocalTransport
+from mooring.client import pages
 from mooring.client import transport as wire
 from mooring.client.client import Client
 from mooring.client.kubeconfig import load_kubeconfig
 from mooring.client.transports import make_transport
 from mooring.errors import ApiError
-from mooring.local import source_cluster
 from mooring.local.source_cluster import SourceCluster
 from tests.apiserver.api_server import ADMIN, pod
 from tests.apiserver.api_server import ApiServer as StoredServer
@@ -182,7 +182,7 @@ status: {phase: Running, conditions: [{type: Ready, status: "True"}]}
 async def test_the_source_is_only_read_page_by_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_cluster, "PAGE", 2)
+    monkeypatch.setattr(pages, "PAGE", 2)
     target = ApiServer(ServerSettings(kubeconfig=tmp_path / "target"))
     async with running(tmp_path, nodes=5) as source:
         api = source.cluster.server.api
@@ -247,11 +247,11 @@ class Interrupted:
         self.where = where
         self.error = error
 
-    async def request(self, method: str, path: str) -> bytes:
+    async def request(self, method: str, path: str, **options: Any) -> bytes:
         """Fail, or pass a request on."""
         if self.where in path:
             raise self.error
-        return await self.inner.request(method, path)
+        return await self.inner.request(method, path, **options)
 
 
 async def _with_nodes(count: int) -> StoredServer:
@@ -263,7 +263,7 @@ async def _with_nodes(count: int) -> StoredServer:
 
 
 async def test_a_list_whose_pages_expire_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source_cluster, "PAGE", 2)
+    monkeypatch.setattr(pages, "PAGE", 2)
     expired = ApiError(410, "too old", reason="Expired")
     client: Any = Interrupted(await _with_nodes(5), "continue=", expired)
     target = StoredServer()

@@ -17,13 +17,13 @@ from mooring.client.kubeconfig import load_kubeconfig
 from mooring.config import LoadResult, default_config
 from mooring.config.load import load_config_data
 from mooring.framework.features import FeatureGates
-from mooring.insight import shadow as module
-from mooring.insight.comparison import Verdict
-from mooring.insight.following import following, reading_client
-from mooring.insight.shadow import Shadow, is_unschedulable
-from mooring.insight.their_rules import beside
 from mooring.registry import default_registry
+from mooring.scheduler.following import following, reading_client
 from mooring.scheduler.running_scheduler import RunningScheduler
+from mooring.shadow import shadow as module
+from mooring.shadow.comparison import Verdict
+from mooring.shadow.shadow import Shadow, is_unschedulable
+from mooring.shadow.their_rules import beside
 from tests.reference.sides import Side
 from tests.support.cluster import Cluster
 

@@ -9,19 +9,19 @@ import pytest
 
 from mooring.client.kubeconfig import load_kubeconfig
 from mooring.config import default_config
-from mooring.explain.journal.journal_folder import JournalFolder
-from mooring.explain.journal.journal_reading import read_journal
 from mooring.framework.features import FeatureGates
-from mooring.insight.comparison import Verdict
-from mooring.insight.following import following, reading_client
-from mooring.insight.replay.replaying import Replay, RunRules
-from mooring.insight.replay.report_text import replay_lines
-from mooring.insight.replay.rules import recorded_rules
-from mooring.insight.shadow import Shadow
-from mooring.insight.their_rules import beside
+from mooring.journal.journal_folder import JournalFolder
+from mooring.journal.journal_reading import read_journal
 from mooring.observe.clock import SystemClock
 from mooring.observe.metrics import Metrics
 from mooring.registry import default_registry
+from mooring.replay.replaying import Replay, RunRules
+from mooring.replay.report_text import replay_lines
+from mooring.replay.rules import recorded_rules
+from mooring.scheduler.following import following, reading_client
+from mooring.shadow.comparison import Verdict
+from mooring.shadow.shadow import Shadow
+from mooring.shadow.their_rules import beside
 from tests.reference.sides import Side
 from tests.reference.test_shadow import OTHERS, node, place, pod, rules_of
 from tests.support.cluster import Cluster

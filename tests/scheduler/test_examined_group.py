@@ -9,11 +9,11 @@ import pytest
 from mooring.api import AnyPodGroup, KubeObject
 from mooring.framework.features import FeatureGates
 from mooring.framework.tried_groups import TriedGroup
-from mooring.offline.backlog import Outcomes, schedule_all
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.scheduler.examined_group import ExaminedGroup
 from mooring.testing import make_composite_pod_group, make_node, make_pod, make_pod_group
+from mooring.virtual.backlog import Outcomes, schedule_all
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 RACK = "example.com/rack"
 

@@ -1,7 +1,7 @@
 """One attempt, driven by the live scheduler and by one in memory, ends in the same way.
 
 What a live attempt does besides is in test_scheduler, what one in memory does in
-offline/test_memory_scheduler.
+virtual/test_memory_scheduler.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import pytest
 from mooring import Plugin, PreFlight, Status
 from mooring.config.load import default_config
 from mooring.framework.decision import Decision
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.registry import default_registry
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.app.world import World, make_node, make_pod
 
 

@@ -20,7 +20,7 @@ from mooring.client.failures import explain, no_answer
 from mooring.client.transport import BeforeSend, Request, Response
 from mooring.errors import NoAnswerError
 from mooring.observe.clock import Clock
-from mooring.offline.memory_client import merge
+from mooring.virtual.memory_client import merge
 from tests.soak.faults import FaultPlan, RequestFault
 from tests.soak.object_store import PODS, Json, ObjectStore, Refusal
 from tests.soak.target import Target, matcher

@@ -17,10 +17,10 @@ from mooring.api import (
 )
 from mooring.api.kinds import decode_as
 from mooring.framework.decision import Outcome
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.queue.queued_pod_info import Place
 from mooring.scheduler.schedule_one import POD_SCHEDULED
 from mooring.scheduler.scheduler import Scheduler
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.soak.bind_checks import FINISHED
 from tests.soak.object_store import NODES, PODS, Json, ObjectStore
 from tests.soak.provisioner import CLAIMS, CLASSES, VOLUMES

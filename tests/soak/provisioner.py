@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import random as random_module
 
-from mooring.offline.memory_client import merge
+from mooring.virtual.memory_client import merge
 from tests.soak.object_store import Json, ObjectStore
 
 CLAIMS = "/api/v1/persistentvolumeclaims"

@@ -7,7 +7,7 @@ import random as random_module
 from collections.abc import Sequence
 from typing import Any
 
-from mooring.offline.memory_client import merge
+from mooring.virtual.memory_client import merge
 from tests.soak.api_server import ApiServer
 from tests.soak.approver import CALM_FROM, LABEL
 from tests.soak.object_store import NODES, PODS, Json

@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mooring.explain.journal.head import make_head
-from mooring.explain.journal.journal import SchedulingJournal
-from mooring.explain.journal.segment_writer import SegmentWriter
 from mooring.framework.decision import Decision
+from mooring.journal.head import make_head
+from mooring.journal.journal import SchedulingJournal
+from mooring.journal.segment_writer import SegmentWriter
 from mooring.observe.clock import Clock
 from mooring.observe.families import MetricsRegistry
 from mooring.observe.journal_metrics import JournalMetrics

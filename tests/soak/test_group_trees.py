@@ -9,7 +9,7 @@ import pytest
 from mooring.api import AnyPodGroup, CompositePodGroup, WorkloadPodGroup
 from mooring.framework.pod_groups import PodGroups
 from mooring.plugins.gang_scheduling import GangScheduling
-from mooring.plugins.preemption import executor
+from mooring.preemption import executor
 from mooring.queue.pod_group_queue import PodGroupQueue
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.scheduling_queue import SchedulingQueue

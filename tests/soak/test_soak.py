@@ -31,7 +31,7 @@ from mooring.informers.reflector import Reflector
 from mooring.informers.store import Store
 from mooring.plugins import default_binder
 from mooring.plugins.default_binder import DefaultBinder
-from mooring.plugins.preemption.executor import Executor
+from mooring.preemption.executor import Executor
 from mooring.queue.in_flight import InFlight
 from mooring.queue.nominator import PodNominator
 from mooring.queue.scheduling_queue import SchedulingQueue

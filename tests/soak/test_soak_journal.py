@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from mooring.api import Pod
-from mooring.explain.journal.entries import (
+from mooring.journal.entries import (
     AttemptBegins,
     AttemptEnds,
     Bound,
@@ -27,9 +27,9 @@ from mooring.explain.journal.entries import (
     PodUpdate,
     SegmentHead,
 )
-from mooring.explain.journal.journal_reading import read_journal
-from mooring.explain.journal.segments import list_segments
-from mooring.insight.replay.recorded_informers import updated_pod
+from mooring.journal.journal_reading import read_journal
+from mooring.journal.segments import list_segments
+from mooring.replay.recorded_informers import updated_pod
 from tests.soak.soak import run_seed
 
 #: One scheduler alone, two replicas, and two schedulers side by side; all are killed at times.

@@ -20,14 +20,14 @@ from mooring.api import (
 )
 from mooring.api.kinds import decode_as
 from mooring.framework.pod_groups import PodGroups
-from mooring.offline.backlog import schedule_all
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.queue.pod_group_queue import GroupOutcome
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import Place
 from mooring.scheduler.schedule_one import SchedulingAttempt
 from mooring.scheduler.scheduler import Scheduler
 from mooring.scheduler.taps import SilentTap
+from mooring.virtual.backlog import schedule_all
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.soak.bind_checks import FINISHED
 from tests.soak.object_store import NODES, PODS, Json, ObjectStore
 from tests.soak.scheduler_sets import Settings

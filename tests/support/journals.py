@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.explain.journal.journals import JournaledCluster, journaled, node, pod
+from tests.journal.journals import JournaledCluster, journaled, node, pod
 
 
 class Moments(msgspec.Struct, frozen=True):

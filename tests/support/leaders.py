@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from mooring.insight.scheduler_questions import SchedulerAddress
+from mooring.leader.scheduler_questions import SchedulerAddress
 from tests.live.running import QUICK_ELECTION, Mooring, configuration
 from tests.support.processes import LOOPBACK
 

@@ -17,19 +17,19 @@ from mooring.client.kubeconfig import load_kubeconfig
 from mooring.config import default_config, load_config
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
-from mooring.insight.following import following, reading_client
-from mooring.insight.leader_link import LeaderLink
-from mooring.insight.page_access import LOOPBACK, PageAccess
-from mooring.insight.page_data import PageData
-from mooring.insight.page_files import load_page
-from mooring.insight.page_leader import PageLeader
-from mooring.insight.page_past import PagePast
-from mooring.insight.page_questions import PageQuestions
-from mooring.insight.page_server import PageServer, listen
-from mooring.insight.page_source import FollowedCluster
-from mooring.insight.replay.rules import recorded_rules
-from mooring.insight.scheduler_questions import SchedulerAddress
+from mooring.leader.scheduler_questions import SchedulerAddress
 from mooring.registry import default_registry
+from mooring.replay.rules import recorded_rules
+from mooring.scheduler.following import following, reading_client
+from mooring.ui.leader_link import LeaderLink
+from mooring.ui.page_access import LOOPBACK, PageAccess
+from mooring.ui.page_data import PageData
+from mooring.ui.page_files import load_page
+from mooring.ui.page_leader import PageLeader
+from mooring.ui.page_past import PagePast
+from mooring.ui.page_questions import PageQuestions
+from mooring.ui.page_server import PageServer, listen
+from mooring.ui.page_source import FollowedCluster
 
 RULES = "the default configuration"
 #: A file that says the same: a command that is given rules asks by them, whoever leads.

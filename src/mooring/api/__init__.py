@@ -70,6 +70,7 @@ from mooring.api.pod import (
     PodTemplateSpec,
 )
 from mooring.api.pod_group import (
+    OLDER_POD_GROUP_LABELS,
     POD_GROUP_LABEL,
     PodGroup,
     PodGroupSpec,
@@ -209,6 +210,7 @@ __all__ = [
     "EVERYTHING",
     "KINDS",
     "NOTHING",
+    "OLDER_POD_GROUP_LABELS",
     "POD_GROUP_LABEL",
     "AWSElasticBlockStoreVolumeSource",
     "Affinity",

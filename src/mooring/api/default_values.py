@@ -26,6 +26,7 @@ from mooring.api.storage import (
     PersistentVolumeClaim,
     StorageClass,
 )
+from mooring.api.volume_claims import BETA_STORAGE_CLASS
 from mooring.api.workload_pod_group import SchedulingGroup
 from mooring.api.workloads import Namespace, PriorityClass
 from mooring.errors import ObjectError
@@ -33,9 +34,11 @@ from mooring.errors import ObjectError
 NAMESPACE_DEFAULT = "default"
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
 
-IS_DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
-BETA_IS_DEFAULT_STORAGE_CLASS = "storageclass.beta.kubernetes.io/is-default-class"
-BETA_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
+#: The annotations that make a StorageClass the default if one of them is "true".
+DEFAULT_STORAGE_CLASS_MARKS = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
 
 #: The priority classes that every cluster has.
 SYSTEM_PRIORITY_CLASSES: tuple[PriorityClass, ...] = tuple(
@@ -162,8 +165,7 @@ def default_claim(
     spec, status = claim.spec, claim.status
     storage_class = spec.storage_class_name
     if storage_class is None and BETA_STORAGE_CLASS not in claim.annotations:
-        default = default_storage_class_of(classes)
-        storage_class = default.name if default is not None else None
+        storage_class = default_storage_class_of(classes)
     return replace(
         claim,
         spec=replace(
@@ -173,20 +175,26 @@ def default_claim(
     )
 
 
-def default_storage_class_of(classes: Iterable[StorageClass]) -> StorageClass | None:
-    """Return the class for claims without one: the newest default class, ties by name."""
+def default_storage_class_of(classes: Iterable[StorageClass]) -> str | None:
+    """Return the name of the class for claims without one, or None."""
+    return default_class_name(
+        (one.name, one.annotations, one.metadata.creation_timestamp or "") for one in classes
+    )
+
+
+def default_class_name(classes: Iterable[tuple[str, Mapping[str, str], str]]) -> str | None:
+    """Return the name of the newest default StorageClass, of equally old ones the first by name.
+
+    A class is given as its name, its annotations and its creation timestamp.
+    """
+    # kubernetes: pkg/volume/util/storageclass.go (GetDefaultClass)
     marked = [
-        storage_class
-        for storage_class in classes
-        if "true"
-        in (
-            storage_class.annotations.get(IS_DEFAULT_STORAGE_CLASS),
-            storage_class.annotations.get(BETA_IS_DEFAULT_STORAGE_CLASS),
-        )
+        (created, name)
+        for name, annotations, created in classes
+        if "true" in (annotations.get(key) for key in DEFAULT_STORAGE_CLASS_MARKS)
     ]
-    marked.sort(key=lambda storage_class: storage_class.name)
-    marked.sort(key=lambda sc: sc.metadata.creation_timestamp or "", reverse=True)
-    return marked[0] if marked else None
+    newest = max((created for created, _ in marked), default="")
+    return min((name for created, name in marked if created == newest), default=None)
 
 
 def default_storage_class(storage_class: StorageClass) -> StorageClass:

@@ -39,7 +39,8 @@ class FieldSelector:
     def from_text(cls, text: str) -> FieldSelector:
         r"""Parse the text form; `\` escapes a comma, an equal sign or itself in a value."""
         requirements = []
-        for part in _split(text):
+        # Sorted as in Go, which decides the name that a request with several names is for.
+        for part in sorted(_split(text)):
             match = _PART.fullmatch(part)
             if match is None:
                 raise ObjectError(
@@ -56,6 +57,10 @@ class FieldSelector:
     def empty(self) -> bool:
         """Return whether this restricts nothing."""
         return not self.requirements
+
+    def required(self, path: str) -> str:
+        """Return the value that a field must equal, "" if none is required."""
+        return next((one.value for one in self.requirements if one.path == path and one.equal), "")
 
     def matches(self, obj: msgspec.Struct | Mapping[str, Any]) -> bool:
         """Return whether an object satisfies this; an absent field is the empty string."""

@@ -11,6 +11,11 @@ from mooring.api.wire import Wire
 
 #: The label that names the PodGroup of a pod, in the pod's namespace.
 POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
+#: Older spellings of it: those of scheduler-plugins v0.19 to v0.24, and of v0.18.
+OLDER_POD_GROUP_LABELS = (
+    "pod-group.scheduling.sigs.k8s.io",
+    "pod-group.scheduling.sigs.k8s.io/name",
+)
 
 
 class PodGroupSpec(Wire, frozen=True, kw_only=True):
@@ -48,7 +53,10 @@ class PodGroup(TypedObject, frozen=True, kw_only=True):
 
 def pod_group_name(pod: Pod) -> str:
     """Return the name of the PodGroup that a pod's label names; "" if it names none."""
-    return pod.metadata.labels.get(POD_GROUP_LABEL, "")
+    labels = pod.metadata.labels
+    return labels.get(POD_GROUP_LABEL) or next(
+        (labels[label] for label in OLDER_POD_GROUP_LABELS if label in labels), ""
+    )
 
 
 def pod_group_key(pod: Pod) -> str:

@@ -8,14 +8,10 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from mooring.api import (
-    ObjectReference,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    Pod,
-    StorageClass,
-    Volume,
-)
+from mooring.api.meta import ObjectReference
+from mooring.api.pod import Pod
+from mooring.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from mooring.api.volumes import Volume
 
 BETA_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
 #: Set when the binding of a claim is complete.

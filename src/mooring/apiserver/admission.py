@@ -9,9 +9,11 @@ from typing import Any
 from msgspec import convert
 
 from mooring.api import Node, NodeSelector, NodeTerms, decode_as
+from mooring.api.default_values import default_class_name
 from mooring.api.scheduling import GROUP_FINALIZER
+from mooring.api.volume_claims import BETA_STORAGE_CLASS
 from mooring.apiserver import limits, priorities, quota, refusals
-from mooring.apiserver.auth import escalation
+from mooring.apiserver.auth import escalation, signers
 from mooring.apiserver.gated_fields import (
     COMPOSITE_POD_GROUPS,
     NODE_ALLOCATABLE,
@@ -33,7 +35,6 @@ TOKEN_VOLUME = "kube-api-access-"
 TOKEN_SECONDS = 3607
 
 _MIRROR = "kubernetes.io/config.mirror"
-_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _EVICTING_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _GRACE = 300
 _CONTAINERS = ("initContainers", "containers")
@@ -46,7 +47,7 @@ def admit_create(write: Write, obj: Object) -> None:
     namespace = obj["metadata"].get("namespace")
     if namespace:
         _check_namespace(write, namespace, obj)
-    escalation.check(write.cluster, write.request.user, write.served, obj, None)
+    escalation.check(write, obj, None)
     store = write.served.store
     if store == "/pods":
         _admit_pod(write.cluster, obj)
@@ -56,13 +57,13 @@ def admit_create(write: Write, obj: Object) -> None:
         priorities.check_default_class(write.cluster, obj)
     elif store in (POD_GROUPS, COMPOSITE_POD_GROUPS):
         _admit_group(write, obj)
-    elif store == "certificates.k8s.io/certificatesigningrequests":
+    elif store == signers.REQUESTS:
         _sign_by(write.request.user, obj)
 
 
 def admit_update(write: Write, old: Object, obj: Object) -> None:
     """Complete a changed object, or refuse it."""
-    escalation.check(write.cluster, write.request.user, write.served, obj, old)
+    escalation.check(write, obj, old)
     if write.served.store == "/pods":
         spec, before = obj.get("spec") or {}, old.get("spec") or {}
         for name in ("priority", "preemptionPolicy"):
@@ -78,6 +79,7 @@ def validate(write: Write, obj: Object, old: Object | None = None) -> list[quota
     """Refuse a valid object that its namespace does not allow; return the charges to quotas."""
     if write.subresource == "resize" and old is not None and obj["spec"] != old["spec"]:
         _check_node(write.cluster, obj)
+    signers.check(write, obj, old)
     if write.subresource:
         return []
     store = write.served.store
@@ -347,13 +349,14 @@ def _check_overhead(cluster: ServerState, pod: Object) -> None:
 def _default_class(cluster: ServerState, claim: Object) -> None:
     # kube-apiserver: plugin/pkg/admission/storage/storageclass/setdefault/admission.go
     spec = claim.get("spec") or {}
-    if spec.get("storageClassName") is not None:
+    annotations = claim["metadata"].get("annotations") or {}
+    if spec.get("storageClassName") is not None or BETA_STORAGE_CLASS in annotations:
         return
-    marked = [
-        stored.object["metadata"]
-        for stored in cluster.store.items("storage.k8s.io/storageclasses")
-        if (stored.object["metadata"].get("annotations") or {}).get(_DEFAULT_CLASS) == "true"
-    ]
-    if marked:
-        newest = max(marked, key=lambda one: (one["creationTimestamp"], one["name"]))
-        spec["storageClassName"] = newest["name"]
+    classes = (
+        stored.object["metadata"] for stored in cluster.store.items("storage.k8s.io/storageclasses")
+    )
+    name = default_class_name(
+        (one["name"], one.get("annotations") or {}, one["creationTimestamp"]) for one in classes
+    )
+    if name is not None:
+        spec["storageClassName"] = name

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from mooring.api.go_format import go_quote
 from mooring.api.kubernetes_version import KUBERNETES_VERSION, MAJOR, MINOR
 from mooring.apiserver import (
     deleting,
@@ -20,7 +21,7 @@ from mooring.apiserver import (
 )
 from mooring.apiserver.auth.access_reviews import Reviews
 from mooring.apiserver.auth.authentication import Authenticator
-from mooring.apiserver.auth.authorization import Attributes, Authorizer
+from mooring.apiserver.auth.authorization import Authorizer, attributes
 from mooring.apiserver.auth.tokens import TokenSigner
 from mooring.apiserver.http import ApiRequest, ApiResponse, BodyReader, answer, refuse, text
 from mooring.apiserver.openapi_documents import Documents
@@ -30,7 +31,10 @@ from mooring.apiserver.resource_table import Served
 from mooring.apiserver.server_state import ServerState
 from mooring.apiserver.subresources import account_tokens, binding, eviction, pod_logs, scaling
 from mooring.apiserver.validation.device_selectors import UncompiledSelectors
+from mooring.apiserver.validation.formats import path_segment_problems
 from mooring.apiserver.validation.warnings import kind_warning
+from mooring.errors import StorageError
+from mooring.observe.logs import kv
 from mooring.serve.explain_paths import NO_SCHEDULER, ExplainPaths
 
 log = logging.getLogger(__name__)
@@ -73,6 +77,8 @@ VERSION: dict[str, Any] = {
     "compiler": "",
     "platform": "",
 }
+#: The path of the pods that would run as processes with more flags.
+SIMULATED = "/mooring/v1/simulated"
 _CHECKS = ("etcd", "log", "ping")
 _HEALTH = ("healthz", "livez", "readyz")
 _NOT_READY = "[+]ping ok\n[-]cluster failed: reason withheld\nreadyz check failed\n"
@@ -87,6 +93,8 @@ class Api:
         self.authorizer = Authorizer(cluster)
         self.authenticator = Authenticator(cluster, signer, self.authorizer)
         self.log_source: pod_logs.LogSource | None = None
+        #: Returns how many pods are only simulated for lack of which flags.
+        self.simulated: Callable[[], dict[str, int]] = dict
         #: Answers about the decisions of the cluster's scheduler.
         self.explain = ExplainPaths(None, absent=NO_SCHEDULER)
         #: Whether everything in the server has started, as /readyz reports it.
@@ -119,6 +127,9 @@ class Api:
             return found
         except Refusal as refusal:
             return refuse(refusal)
+        except StorageError as error:
+            log.error("A write failed", extra=kv(path=request.path, err=str(error)))
+            return refuse(refusals.internal(str(error)))
         except Exception as error:
             log.exception("A request failed")
             return refuse(refusals.internal(str(error) or type(error).__name__))
@@ -157,28 +168,17 @@ class Api:
         return response
 
     def _authorize(self, request: ApiRequest, info: RequestInfo) -> None:
-        first = info.path.strip("/").partition("/")[0]
-        if first in _HEALTH:
-            return
-        asked = Attributes(
-            request.user,
-            info.verb,
-            info.group,
-            info.version,
-            info.resource,
-            info.subresource,
-            info.namespace,
-            info.name,
-            info.path,
-        )
-        if not self.authorizer.allows(asked):
-            raise self.authorizer.refusal(asked)
+        self.authorizer.require(attributes(request.user, info))
 
     def _resource(self, request: ApiRequest, info: RequestInfo, served: Served) -> ApiResponse:
-        if served.store == "/namespaces":
-            info.namespace = ""
-        elif info.namespace and not served.namespaced:
+        if served.custom is not None and not _is_placed(info, served):
+            return _not_found()
+        if info.namespace and not served.namespaced:
             raise refusals.no_such_resource()
+        if info.special:
+            self._check_special(request, info)
+        if request.method == "HEAD":
+            raise refusals.method_not_allowed()
         if info.subresource:
             return self._part(request, info, served)
         if info.verb not in served.verbs:
@@ -186,10 +186,11 @@ class Api:
         if served.namespaced and not info.namespace:
             if info.name:
                 raise refusals.no_such_resource()
-            if info.verb == "create":
+            if info.verb in ("create", "deletecollection"):
                 raise refusals.method_not_allowed()
         if (info.verb == "create") == bool(info.name) and info.verb in _WRITES:
             raise refusals.method_not_allowed()
+        _check_name(info)
         if served.group == metrics_api.GROUP:
             return metrics_api.read(self.cluster, request, info, served)
         if self._reviews.answers(served):
@@ -198,16 +199,24 @@ class Api:
             return binding.bind(self.cluster, request, info, served)
         return _VERBS[info.verb](self.cluster, request, info, served)
 
+    def _check_special(self, request: ApiRequest, info: RequestInfo) -> None:
+        """Refuse a path that begins with a verb, unless it is a watch."""
+        if info.special != "watch" or info.subresource:
+            raise refusals.no_such_resource()
+        if request.method != "GET":
+            raise refusals.method_not_allowed()
+
     def _part(self, request: ApiRequest, info: RequestInfo, served: Served) -> ApiResponse:
         part = served.subresources.get(info.subresource)
         if part is None and served.custom is not None:
             raise refusals.not_found(served.name, served.group, info.name)
-        if part is None:
+        if part is None or (info.rest and served.custom is None and info.subresource != "proxy"):
             raise refusals.no_such_resource()
         if info.verb not in part.verbs:
             raise refusals.method_not_allowed()
         if served.namespaced and not info.namespace:
             raise refusals.no_such_resource()
+        _check_name(info)
         name = info.subresource
         if name == "log":
             return pod_logs.read(self.cluster, request, info, served, self.log_source)
@@ -227,12 +236,29 @@ class Api:
             return _health(request, parts, self.ready or parts[0] != "readyz")
         if parts == ["version"]:
             return answer(VERSION)
+        if info.path == SIMULATED:
+            return answer({"pods": self.simulated()})
         found = None
         if parts[0] == "openapi":
             found = self._documents.serve(request, parts)
         elif parts[0] in ("api", "apis"):
             found = discovery.serve(self.cluster.catalogue, request, parts)
         return found or _not_found()
+
+
+def _is_placed(info: RequestInfo, served: Served) -> bool:
+    """Return whether a path names a namespace if a custom resource needs one, and only then."""
+    # apiextensions-apiserver: pkg/apiserver/customresource_handler.go
+    if not served.namespaced:
+        return not info.namespace
+    return bool(info.namespace) or info.verb in ("list", "watch")
+
+
+def _check_name(info: RequestInfo) -> None:
+    """Refuse a name that cannot be a part of a path."""
+    if info.name and (whys := path_segment_problems(info.name)):
+        why = f"Name parameter invalid: {go_quote(info.name)}: {';'.join(whys)}"
+        raise refusals.bad_request(why)
 
 
 def _health(request: ApiRequest, parts: list[str], ready: bool) -> ApiResponse:

@@ -19,6 +19,9 @@ from mooring.apiserver.schema.table import StructType
 
 Object = dict[str, Any]
 
+NAMESPACE_MISMATCH = (
+    "the namespace of the provided object does not match the namespace sent on the request"
+)
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 YAML = "application/yaml"
 BODIES = (JSON, YAML, PROTOBUF)
@@ -34,6 +37,12 @@ class WriteOptions(msgspec.Struct):
     force: bool = False
     #: The warnings collected for the response.
     warnings: list[str] = msgspec.field(default_factory=list)
+
+
+def check_namespace(metadata: Object, namespace: str) -> None:
+    """Refuse the metadata of an object in another namespace than that of the path."""
+    if metadata.get("namespace") and metadata["namespace"] != namespace:
+        raise refusals.bad_request(NAMESPACE_MISMATCH)
 
 
 def options(request: ApiRequest) -> WriteOptions:

@@ -11,9 +11,11 @@ from mooring.api.field_errors import FieldError, invalid
 from mooring.apiserver.resource_table import custom_resource, version_rank
 from mooring.apiserver.schema.custom_schema import CustomKind, custom_kinds
 from mooring.apiserver.server_state import ServerState
+from mooring.apiserver.validation.definitions import approval_state
 
 Object = dict[str, Any]
 
+_APPROVAL = "KubernetesAPIApprovalPolicyConformant"
 RESOURCE = "apiextensions.k8s.io/customresourcedefinitions"
 
 
@@ -30,7 +32,10 @@ def prepare(cluster: ServerState, definition: Object) -> None:
     ]
     accepted, reason, message = _accept(cluster, definition, before.get("acceptedNames") or {})
     definition["status"] = {
-        "conditions": _conditions(cluster, before.get("conditions") or (), reason, message),
+        "conditions": [
+            *_conditions(cluster, before.get("conditions") or (), reason, message),
+            *_approval(cluster, definition, before.get("conditions") or ()),
+        ],
         "acceptedNames": dict(names) if not reason else accepted,
         "storedVersions": stored,
     }
@@ -87,7 +92,9 @@ def _conditions(
 ) -> list[Object]:
     now = cluster.timestamp()
     established = next((one for one in before if one["type"] == "Established"), None)
-    others = [one for one in before if one["type"] not in ("NamesAccepted", "Established")]
+    others = [
+        one for one in before if one["type"] not in ("NamesAccepted", "Established", _APPROVAL)
+    ]
     if reason:
         named = _condition("NamesAccepted", "False", reason, message, now)
         why = "not all names are accepted"
@@ -102,6 +109,19 @@ def _conditions(
     if old is not None and old["status"] == "True":
         named = old
     return [named, fresh, *others]
+
+
+def _approval(cluster: ServerState, definition: Object, before: Iterable[Object]) -> list[Object]:
+    """Return the condition of the API's approval, if the group is protected."""
+    reason, message = approval_state(definition)
+    if not reason:
+        return []
+    status = "True" if reason == "ApprovedAnnotation" else "False"
+    fresh = _condition(_APPROVAL, status, reason, message, cluster.timestamp())
+    old = next((one for one in before if one["type"] == _APPROVAL), None)
+    if old is not None and old["status"] == status:
+        fresh["lastTransitionTime"] = old["lastTransitionTime"]
+    return [fresh]
 
 
 def _condition(type: str, status: str, reason: str, message: str, now: str) -> Object:
@@ -171,16 +191,19 @@ def _warning(spec: Object, custom: CustomKind) -> str:
     return text
 
 
+def empty(cluster: ServerState, definition: Object) -> None:
+    """Delete the objects of a definition's resources."""
+    if _is_established(definition):
+        place = f"{definition['spec']['group']}/{definition['spec']['names']['plural']}"
+        for stored in list(cluster.store.items(place)):
+            cluster.store.delete(place, stored.key)
+
+
 def withdraw(cluster: ServerState, definition: Object) -> None:
-    """Stop serving a definition's resources, and delete their objects."""
-    if not _is_established(definition):
-        return
-    spec = definition["spec"]
-    group, plural = spec["group"], spec["names"]["plural"]
-    place = f"{group}/{plural}"
-    for stored in list(cluster.store.items(place)):
-        cluster.store.delete(place, stored.key)
-    cluster.catalogue.remove(group, plural)
+    """Stop serving a definition's resources."""
+    if _is_established(definition):
+        spec = definition["spec"]
+        cluster.catalogue.remove(spec["group"], spec["names"]["plural"])
 
 
 def load(cluster: ServerState) -> None:

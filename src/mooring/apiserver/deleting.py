@@ -58,6 +58,7 @@ def remove(
     cluster: ServerState, served: Served, live: Stored, last: Object | None = None
 ) -> Object:
     """Remove an object from the store; return it as watchers see it."""
+    strategies.before_delete(cluster, served, live.object)
     stored = cluster.store.delete(served.store, live.key, last)
     strategies.after_delete(cluster, served, stored.object)
     return stored.object

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import logging
 from collections.abc import Iterator
 from itertools import islice
 
 from mooring.apiserver.resource_store import DELETED, StoreEvent
 from mooring.apiserver.server_state import ServerState
+from mooring.errors import StorageError
+from mooring.observe.logs import kv
+
+log = logging.getLogger(__name__)
 
 #: kube-apiserver: --event-ttl
 TTL = datetime.timedelta(hours=1)
@@ -73,5 +78,8 @@ class EventExpiry:
         every = min(_EVERY, max(1.0, self._ttl.total_seconds() / 10))
         while True:
             await asyncio.sleep(every)
-            while self.expire(_SLICE):
-                await asyncio.sleep(0)
+            try:
+                while self.expire(_SLICE):
+                    await asyncio.sleep(0)
+            except StorageError as error:
+                log.error("Old Events cannot be deleted", extra=kv(err=str(error)))

@@ -43,6 +43,8 @@ class ApiRequest(msgspec.Struct):
     #: The user of a client certificate, if the connection has one.
     certificate: RequestUser | None = None
     user: RequestUser = ANONYMOUS
+    #: Whether the objects that it creates count as loaded. No request of a client can say so.
+    is_loading: bool = False
 
     def parameter(self, name: str) -> str:
         """Return the first value of a query parameter, "" if it is absent."""

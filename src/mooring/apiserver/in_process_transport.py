@@ -37,14 +37,23 @@ class RequestHandler(Protocol):
 
 
 class LocalTransport:
-    """A transport that hands requests to an API as one user (`client.transport.Transport`)."""
+    """A transport that hands requests to an API as one user (`client.transport.Transport`).
+
+    With `loads`, the objects that it creates count as loaded.
+    """
 
     def __init__(
-        self, api: RequestHandler, user: RequestUser, *, user_agent: str = "mooring"
+        self,
+        api: RequestHandler,
+        user: RequestUser,
+        *,
+        user_agent: str = "mooring",
+        loads: bool = False,
     ) -> None:
         self._api = api
         self._user = user
         self._agent = user_agent
+        self._loads = loads
         self._streams: set[_LocalStream] = set()
         self.server = "local://cluster"
 
@@ -114,6 +123,7 @@ class LocalTransport:
             query=parse_qs(query, keep_blank_values=True),
             headers=headers,
             certificate=self._user,
+            is_loading=self._loads,
         )
         return await self._api.handle(received, read_body)
 

@@ -5,12 +5,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Coroutine
 from typing import Any
 
 from mooring.apiserver import bootstrap, deleting
 from mooring.apiserver.resource_store import ADDED, DELETED, StoreEvent
 from mooring.apiserver.resource_table import Served
 from mooring.apiserver.server_state import ServerState
+from mooring.errors import StorageError
+from mooring.observe.logs import kv
+
+log = logging.getLogger(__name__)
 
 Object = dict[str, Any]
 
@@ -56,7 +62,11 @@ class NamespaceLifecycle:
     def _seen(self, event: StoreEvent) -> None:
         old = event.old.object["metadata"] if event.old is not None else {}
         if event.type == ADDED:
-            self._furnish(event.stored.key)
+            try:
+                self._furnish(event.stored.key)
+            except StorageError:
+                # The namespace itself is stored, so its creation has not failed.
+                self._run(self._furnish_later(event.stored.key))
         elif (
             event.type != DELETED
             and event.stored.object["metadata"].get("deletionTimestamp")
@@ -75,10 +85,34 @@ class NamespaceLifecycle:
         }
         bootstrap.ensure(self._cluster, "", "v1", "configmaps", trust)
 
+    async def _furnish_later(self, name: str) -> None:
+        """Furnish a namespace when the store can be written again."""
+        while True:
+            await asyncio.sleep(_AGAIN)
+            live = self._cluster.lookup(_PLACE, "", name)
+            if live is None or live["metadata"].get("deletionTimestamp"):
+                return
+            try:
+                return self._furnish(name)
+            except StorageError as error:
+                log.error("A namespace cannot be furnished", extra=kv(name=name, err=str(error)))
+
     def _finish(self, name: str) -> None:
-        task = asyncio.get_running_loop().create_task(self._empty(name))
+        self._run(self._end(name))
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _end(self, name: str) -> None:
+        """Empty and remove a namespace; try again while the store cannot be written."""
+        while True:
+            try:
+                return await self._empty(name)
+            except StorageError as error:
+                log.error("A namespace cannot be deleted", extra=kv(name=name, err=str(error)))
+            await asyncio.sleep(_AGAIN)
 
     async def _empty(self, name: str) -> None:
         """Delete the content of a namespace until nothing is left, then the namespace."""

@@ -106,12 +106,12 @@ MODIFIED = (
 
 def forbidden(resource: str, group: str, name: str, why: str) -> Refusal:
     """Return the refusal (403) of a request that authorization or admission does not allow."""
-    if name:
-        text = f'{qualified(resource, group)} "{name}" is forbidden: {why}'
-    elif resource or group:
-        text = f"{qualified(resource, group)} is forbidden: {why}"
-    else:
+    if not resource and not group:
         text = f"forbidden: {why}"
+    elif name:
+        text = f'{qualified(resource, group)} "{name}" is forbidden: {why}'
+    else:
+        text = f"{qualified(resource, group)} is forbidden: {why}"
     return Refusal(403, "Forbidden", text, _details(name, group, resource))
 
 

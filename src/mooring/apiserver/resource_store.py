@@ -41,7 +41,9 @@ _decode = msgspec.json.Decoder().decode
 class Stored:
     """One version of one object. `key` is `namespace/name`, or only the name.
 
-    `labels` and `api_version` are the object's. Two caches are filled on demand by their users:
+    `labels` and `api_version` are the object's. `is_loaded` is true of an object that was copied
+    from a file or another cluster, and of what is made for such an object: it is no part of the
+    object, so that no request can change it. Two caches are filled on demand by their users:
     `views` has its JSON in other API versions, `fields` the values that field selectors read.
     """
 
@@ -51,14 +53,24 @@ class Stored:
         "_object",
         "api_version",
         "fields",
+        "is_loaded",
         "key",
         "labels",
         "version",
         "views",
     )
 
-    def __init__(self, key: str, object: Object, version: int, data: bytes | None = None) -> None:
+    def __init__(
+        self,
+        key: str,
+        object: Object,
+        version: int,
+        data: bytes | None = None,
+        *,
+        is_loaded: bool = False,
+    ) -> None:
         self.key = key
+        self.is_loaded = is_loaded
         self.version = version
         self.labels: dict[str, str] = object["metadata"].get("labels") or _NO_LABELS
         # Interned, as hundreds of thousands of objects share a few API versions.
@@ -127,20 +139,23 @@ class StoreEvent(msgspec.Struct, frozen=True):
 class Journal(Protocol):
     """A persistent copy of the store."""
 
-    def load(self) -> Iterator[tuple[str, str, int, bytes]]:
-        """Yield resource, key, version and JSON of every object."""
+    def load(self) -> Iterator[tuple[str, str, int, bytes, bool]]:
+        """Yield resource, key, version and JSON of every object, and whether it is loaded."""
         ...
 
     def version(self) -> int:
         """Return the resource version of the last deletion."""
         ...
 
-    def put(self, resource: str, key: str, version: int, data: bytes) -> None:
-        """Write an object."""
+    def put(self, resource: str, key: str, version: int, data: bytes, is_loaded: bool) -> None:
+        """Write an object; raise StorageError if it cannot be written."""
         ...
 
     def delete(self, resource: str, key: str, version: int) -> None:
-        """Delete an object, and record the resource version of its deletion."""
+        """Delete an object, and record the resource version of its deletion.
+
+        Raise StorageError if that cannot be written.
+        """
         ...
 
     def close(self) -> None:
@@ -187,9 +202,9 @@ class ResourceStore:
         self._journal = journal
         self.version = 1
         if journal is not None:
-            for resource, key, version, data in journal.load():
+            for resource, key, version, data, is_loaded in journal.load():
                 shelf = self._shelf(resource)
-                stored = Stored(key, _decode(data), version, data)
+                stored = Stored(key, _decode(data), version, data, is_loaded=is_loaded)
                 stored.keep_by(self._note)
                 shelf.objects[key] = stored
                 shelf.keys.append(key)
@@ -260,16 +275,23 @@ class ResourceStore:
         """Return the names of the resources that have or had objects."""
         return tuple(self._shelves)
 
-    def put(self, resource: str, key: str, object: Object) -> Stored:
-        """Store a new or changed object; sets its resourceVersion."""
+    def put(self, resource: str, key: str, object: Object, *, is_loaded: bool = False) -> Stored:
+        """Store a new or changed object; sets its resourceVersion.
+
+        Only a new object can be marked as loaded; a change keeps the mark. Raise StorageError if
+        the journal cannot keep it; then nothing has changed.
+        """
         shelf = self._shelf(resource)
         old = shelf.objects.get(key)
-        self.version += 1
-        object["metadata"]["resourceVersion"] = str(self.version)
-        stored = Stored(key, object, self.version)
-        stored.keep_by(self._note)
+        if old is not None:
+            is_loaded = old.is_loaded
+        version = self.version + 1
+        object["metadata"]["resourceVersion"] = str(version)
+        stored = Stored(key, object, version, is_loaded=is_loaded)
         if self._journal is not None:
-            self._journal.put(resource, key, self.version, stored.data)
+            self._journal.put(resource, key, version, stored.data, is_loaded)
+        self.version = version
+        stored.keep_by(self._note)
         shelf.objects[key] = stored
         if old is None:
             bisect.insort(shelf.keys, key)
@@ -284,18 +306,21 @@ class ResourceStore:
     def delete(self, resource: str, key: str, last: Object | None = None) -> Stored:
         """Remove an object; return it as watchers see it.
 
-        `last` is its final state, if that differs from the stored one.
+        `last` is its final state, if that differs from the stored one. Raise StorageError if the
+        journal cannot record the deletion; then nothing has changed.
         """
         shelf = self._shelf(resource)
-        old = shelf.objects.pop(key)
-        shelf.keys.pop(bisect.bisect_left(shelf.keys, key))
-        self.version += 1
+        old = shelf.objects[key]
+        version = self.version + 1
         seen = dict(last if last is not None else old.object)
-        seen["metadata"] = seen["metadata"] | {"resourceVersion": str(self.version)}
-        stored = Stored(key, seen, self.version)
-        stored.keep_by(self._note)
+        seen["metadata"] = seen["metadata"] | {"resourceVersion": str(version)}
+        stored = Stored(key, seen, version)
         if self._journal is not None:
-            self._journal.delete(resource, key, self.version)
+            self._journal.delete(resource, key, version)
+        self.version = version
+        stored.keep_by(self._note)
+        del shelf.objects[key]
+        shelf.keys.pop(bisect.bisect_left(shelf.keys, key))
         self._announce(StoreEvent(DELETED, resource, stored, old))
         return stored
 

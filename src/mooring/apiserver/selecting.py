@@ -99,13 +99,14 @@ class RequestSelection:
         return RequestSelection(self._labels or Selector(), FieldSelector((*fields, one)))
 
     @property
+    def has_fields(self) -> bool:
+        """Return whether there is a field selector."""
+        return self._fields is not None
+
+    @property
     def name(self) -> str:
         """Return the name that the field selector requires, "" if it requires none."""
-        if self._fields is not None:
-            for one in self._fields.requirements:
-                if one.path == _NAME and one.equal:
-                    return one.value
-        return ""
+        return self._fields.required(_NAME) if self._fields is not None else ""
 
 
 EVERYTHING = RequestSelection(Selector(), FieldSelector())

@@ -10,12 +10,14 @@ from typing import Any
 from mooring.api.field_errors import FieldError, forbidden
 from mooring.apiserver import (
     admission,
+    certificate_requests,
     custom_resource_definitions,
     new_pods,
     refusals,
     service_addresses,
     validation,
 )
+from mooring.apiserver.auth import claim_status, signers
 from mooring.apiserver.defaults import set_defaults
 from mooring.apiserver.gated_fields import (
     COMPOSITE_POD_GROUPS,
@@ -34,12 +36,16 @@ from mooring.apiserver.schema.structural import set_custom_defaults
 from mooring.apiserver.server_state import ServerState
 from mooring.apiserver.validation.custom_objects import check_custom
 from mooring.apiserver.validation.pod_groups import check_group_rules
+from mooring.apiserver.write import Write
 
 Object = dict[str, Any]
 
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
-_CLAIMS = ("resource.k8s.io/resourceclaims", "resource.k8s.io/resourceclaimtemplates")
+_CLAIMS = (claim_status.CLAIMS, "resource.k8s.io/resourceclaimtemplates")
 _ADMIN_LABEL = "resource.kubernetes.io/admin-access"
+_NO_ADMINS = (
+    f"admin access to devices requires the `{_ADMIN_LABEL}: true` label on the containing namespace"
+)
 _STATUS_PARTS = ("status", "approval")
 _TRACKED = ("managedFields", "resourceVersion")
 #: The built-in kinds whose metadata cannot be changed by a write of the status.
@@ -212,23 +218,37 @@ def _change_taint_rule(cluster: ServerState, obj: Object, old: Object) -> None:
 def _admin_problems(cluster: ServerState, served: Served, obj: Object) -> list[FieldError]:
     """Return a problem for each admin access request in a namespace not labelled for it."""
     # kube-apiserver: pkg/registry/resource/utils.go, AuthorizedForAdmin
-    if served.store not in _CLAIMS:
-        return []
-    name = obj["metadata"].get("namespace") or ""
-    namespace = cluster.lookup("/namespaces", "", name) or {"metadata": {}}
-    if (namespace["metadata"].get("labels") or {}).get(_ADMIN_LABEL) == "true":
+    if served.store not in _CLAIMS or _is_for_admins(cluster, obj):
         return []
     spec = obj["spec"].get("spec") if served.store == _CLAIMS[1] else obj["spec"]
     requests = ((spec or {}).get("devices") or {}).get("requests") or ()
-    why = (
-        f"admin access to devices requires the `{_ADMIN_LABEL}: true` label on the containing "
-        "namespace"
-    )
     return [
-        forbidden(f"spec.devices.requests[{i}].adminAccess", why)
+        forbidden(f"spec.devices.requests[{i}].adminAccess", _NO_ADMINS)
         for i, request in enumerate(requests)
         if (request.get("exactly") or {}).get("adminAccess")
     ]
+
+
+def _admin_status_problems(cluster: ServerState, obj: Object, old: Object) -> list[FieldError]:
+    """Return the problem of an allocation with admin access that was not granted before."""
+    # kube-apiserver: pkg/registry/resource/utils.go, AuthorizedForAdminStatus
+    if _admin_results(old) or _is_for_admins(cluster, obj):
+        return []
+    path = "status.allocation.devices.results[{}].adminAccess"
+    return [forbidden(path.format(i), _NO_ADMINS) for i in _admin_results(obj)[:1]]
+
+
+def _admin_results(claim: Object) -> list[int]:
+    """Return which results of a claim's allocation have admin access."""
+    allocation = (claim.get("status") or {}).get("allocation") or {}
+    results = (allocation.get("devices") or {}).get("results") or ()
+    return [i for i, result in enumerate(results) if result.get("adminAccess")]
+
+
+def _is_for_admins(cluster: ServerState, obj: Object) -> bool:
+    name = obj["metadata"].get("namespace") or ""
+    namespace = cluster.lookup("/namespaces", "", name) or {"metadata": {}}
+    return (namespace["metadata"].get("labels") or {}).get(_ADMIN_LABEL) == "true"
 
 
 def _account(cluster: ServerState, obj: Object) -> None:
@@ -298,6 +318,10 @@ def prepare_update(
             _keep(obj, old, name)
         _keep_metadata(served, obj, old)
         drop_gated_status(cluster, served.store, obj, old)
+        if served.store == claim_status.CLAIMS:
+            claim_status.drop_deallocated(obj, old)
+        elif served.store == signers.REQUESTS:
+            certificate_requests.prepare_part(cluster, obj, old, subresource)
         return
     drop_gated_fields(cluster, served.store, obj, old)
     if "status" in served.subresources:
@@ -314,7 +338,7 @@ def prepare_update(
         _account(cluster, obj)
     elif served.store == "/persistentvolumeclaims":
         _same_sources(obj["spec"])
-    elif served.store == "certificates.k8s.io/certificatesigningrequests":
+    elif served.store == signers.REQUESTS:
         _keep(obj, old, "spec")
     elif served.store == "apps/daemonsets":
         _count_template(obj, old)
@@ -362,10 +386,9 @@ def _keep(obj: Object, old: Object, name: str) -> None:
         obj.pop(name, None)
 
 
-def check_update(
-    cluster: ServerState, served: Served, obj: Object, old: Object, subresource: str
-) -> None:
-    """Refuse a changed object that is invalid."""
+def check_update(write: Write, obj: Object, old: Object) -> None:
+    """Refuse a changed object that is invalid, or whose writer has no right to what it changes."""
+    cluster, served, subresource = write.cluster, write.served, write.subresource
     if served.custom is not None:
         problems = check_custom(served.custom, obj, old)
         problems += custom_resource_definitions.check_scale(served.custom, obj)
@@ -373,6 +396,9 @@ def check_update(
         version = _asked(served, obj)
         problems = validation.check_update(version, obj["kind"], obj, old, subresource)
         problems += _group_problems(cluster, served, obj, old)
+        if served.store == claim_status.CLAIMS and subresource == "status":
+            problems += _admin_status_problems(cluster, obj, old)
+            problems += claim_status.check_rights(write, obj, old)
     _refuse(served, obj, problems)
 
 
@@ -405,6 +431,12 @@ def after_write(cluster: ServerState, served: Served, obj: Object, old: Object |
     """Serve the resources of a custom resource definition that was written."""
     if served.store == custom_resource_definitions.RESOURCE:
         custom_resource_definitions.serve(cluster, obj)
+
+
+def before_delete(cluster: ServerState, served: Served, obj: Object) -> None:
+    """Delete the custom resources of a definition, so that none outlives it if a write fails."""
+    if served.store == custom_resource_definitions.RESOURCE:
+        custom_resource_definitions.empty(cluster, obj)
 
 
 def after_delete(cluster: ServerState, served: Served, obj: Object) -> None:

@@ -28,6 +28,7 @@ from mooring.apiserver.selecting import RequestSelection
 from mooring.apiserver.server_state import ServerState
 
 BOOKMARK = "BOOKMARK"
+OTHER_NAME = "fieldSelector metadata.name doesn't match requested name"
 BOOKMARK_SECONDS = 60.0
 #: Seconds; a watch ends after one to two times this. kube-apiserver: --min-request-timeout
 LEAST_TIMEOUT = 1800
@@ -114,7 +115,10 @@ def watch(
     """Return a response with a stream of events."""
     form = rendering.form(cluster, request, served)
     selection = selecting.read(request, served)
-    if info.name:
+    if info.name and selection.has_fields:
+        if selection.name != info.name:
+            raise refusals.bad_request(OTHER_NAME)
+    elif info.name:
         selection = selection.and_name(info.name)
     seconds = _seconds(request)
     initial = list_options.check_watch(request)

@@ -14,11 +14,13 @@ from mooring.apiserver import (
     admission,
     bodies,
     deleting,
+    loaded,
     quota,
     refusals,
     strategies,
     version_conversion,
 )
+from mooring.apiserver.auth.authorization import Authorizer, attributes
 from mooring.apiserver.http import ApiRequest, ApiResponse
 from mooring.apiserver.patch import apply as applying
 from mooring.apiserver.patch import managed, patching
@@ -37,13 +39,27 @@ Object = dict[str, Any]
 
 NAME_MISMATCH = "the name of the object ({}) does not match the name on the URL ({})"
 NAMELESS = "the name of the object ({} based on URL) was undeterminable: name must be provided"
-NAMESPACE_MISMATCH = (
-    "the namespace of the provided object does not match the namespace sent on the request"
-)
+#: Methods that are authorized as update or patch and may create an object.
+_CREATES_TOO = frozenset({"PUT", "PATCH"})
 #: How many generated names are tried; apiserver: pkg/registry/generic/registry/store.go
 ATTEMPTS = 8
 
-_CREATE_ON_UPDATE = frozenset({"/events", "/endpoints", "coordination.k8s.io/leases"})
+#: Resources that an update creates; kube-apiserver: AllowCreateOnUpdate
+_CREATE_ON_UPDATE = frozenset(
+    {
+        "/endpoints",
+        "/events",
+        "/limitranges",
+        "/services",
+        "coordination.k8s.io/leasecandidates",
+        "coordination.k8s.io/leases",
+        "node.k8s.io/runtimeclasses",
+        "rbac.authorization.k8s.io/clusterrolebindings",
+        "rbac.authorization.k8s.io/clusterroles",
+        "rbac.authorization.k8s.io/rolebindings",
+        "rbac.authorization.k8s.io/roles",
+    }
+)
 
 
 def create_one(
@@ -68,13 +84,11 @@ def create(write: Write, obj: Object) -> Stored:
 def _place(write: Write, obj: Object) -> None:
     """Set an object's namespace to the request's; refuse a different one."""
     metadata = obj.setdefault("metadata", {})
-    namespace = metadata.get("namespace") or ""
     if not write.served.namespaced:
         # Drop the namespace of a cluster-scoped object; its path cannot have one.
         metadata.pop("namespace", None)
         return
-    if namespace and namespace != write.info.namespace:
-        raise refusals.bad_request(NAMESPACE_MISMATCH)
+    bodies.check_namespace(metadata, write.info.namespace)
     if write.info.namespace:
         metadata["namespace"] = write.info.namespace
 
@@ -97,6 +111,10 @@ def insert(write: Write, obj: Object) -> Stored:
     with _warned(write):
         strategies.prepare_create(cluster, served, obj, dry_run=write.options.dry_run)
         strategies.check_create(cluster, served, obj)
+    if write.request.method in _CREATES_TOO:
+        # apiserver: pkg/endpoints/handlers/update.go, withAuthorization
+        with _warned(write):
+            Authorizer(cluster).require(attributes(write.request.user, write.info, "create"))
     _warn(write, obj)
     charges = _admit(write, obj)
     for attempt in range(ATTEMPTS):
@@ -112,7 +130,8 @@ def insert(write: Write, obj: Object) -> Stored:
     if write.options.dry_run:
         return Stored(key, obj, 0)
     quota.charge(cluster, charges)
-    stored = cluster.store.put(served.store, key, obj)
+    is_loaded = write.request.is_loading or loaded.derives(cluster, metadata)
+    stored = cluster.store.put(served.store, key, obj, is_loaded=is_loaded)
     strategies.after_write(cluster, served, stored.object, None)
     return stored
 
@@ -144,11 +163,7 @@ def update_one(
     write = Write(cluster, request, info, served, bodies.options(request))
     obj = bodies.read_object(request, served, write.options)
     _place(write, obj)
-    name = obj["metadata"].get("name") or ""
-    if name != info.name:
-        if name:
-            raise refusals.bad_request(NAME_MISMATCH.format(name, info.name))
-        raise refusals.bad_request(NAMELESS.format(info.name))
+    _check_name(write, obj)
     strategies.default(cluster, served, obj)
     live = cluster.store.get(served.store, key_of(info.namespace, info.name))
     if live is None and served.store in _CREATE_ON_UPDATE and not info.subresource:
@@ -248,7 +263,7 @@ def replace(write: Write, live: Stored, obj: Object) -> Object:
     admission.admit_update(write, old, obj)
     with _warned(write):
         strategies.prepare_update(cluster, served, obj, old, write.subresource)
-        strategies.check_update(cluster, served, obj, old, write.subresource)
+        strategies.check_update(write, obj, old)
     _warn(write, obj, old)
     charges = _admit(write, obj, old)
     if _same(old, obj):
@@ -313,14 +328,22 @@ def _patched(write: Write, live: Stored, obj: Object) -> Object:
     served, there = write.served, live.object
     obj["apiVersion"], obj["kind"] = there["apiVersion"], there["kind"]
     metadata = obj.setdefault("metadata", {})
-    if metadata.get("name") != write.info.name:
-        raise refusals.bad_request(NAME_MISMATCH.format(metadata.get("name", ""), write.info.name))
+    _check_name(write, obj)
     if served.namespaced and metadata.get("namespace") != write.info.namespace:
-        raise refusals.bad_request(NAMESPACE_MISMATCH)
+        raise refusals.bad_request(bodies.NAMESPACE_MISMATCH)
     _preconditions(write, there, obj)
     strategies.default(write.cluster, served, obj)
     track(write, there, obj)
     return replace(write, live, obj)
+
+
+def _check_name(write: Write, obj: Object) -> None:
+    """Refuse an object with another name than that of the path."""
+    name, wanted = obj["metadata"].get("name") or "", write.info.name
+    if not name:
+        raise refusals.bad_request(NAMELESS.format(wanted))
+    if name != wanted:
+        raise refusals.bad_request(NAME_MISMATCH.format(name, wanted))
 
 
 def _apply(write: Write) -> ApiResponse:
@@ -351,8 +374,8 @@ def _apply(write: Write) -> ApiResponse:
         raise refusals.bad_request(str(error)) from None
     bodies.take_errors(errors, served.kind, served.group_version, write.options)
     obj = version_conversion.to_stored(served, decoded)
-    metadata = obj.setdefault("metadata", {})
-    metadata.setdefault("name", info.name)
+    obj.setdefault("metadata", {})
+    _check_name(write, obj)
     _place(write, obj)
     strategies.default(write.cluster, served, obj)
     applying.finish_apply(obj, applied.managers)

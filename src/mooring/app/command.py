@@ -27,9 +27,10 @@ from mooring.app.options import (
     read_log_options,
 )
 from mooring.config import LoadResult, to_v1, to_yaml
+from mooring.config.extender_effects import with_extenders
 from mooring.errors import ConfigError, MooringError
-from mooring.extenders.extenders import with_extenders
 from mooring.framework.plugin import Plugin
+from mooring.observe.confinement import refuse_if_confined
 from mooring.observe.file_rights import warn_of_changeable
 from mooring.observe.logs import Verbosity, configure, kv, log_error, verbose, vlog
 from mooring.registry import Registry, default_registry, load_plugins, plugin_files
@@ -101,6 +102,7 @@ def run_command(
 def _prepare(
     options: Options, plugins: Iterable[type[Plugin]], verbosity: Verbosity, drop_in: bool
 ) -> Command:
+    _check_confined(options)
     for warning in options.warnings:
         log.warning(warning)
     warn_of_changeable((*plugin_files(options.plugins), *filter(None, (options.config_file,))))
@@ -124,6 +126,18 @@ def _prepare(
     return Command(
         options=options, registry=registry, config=config, verbosity=verbosity, drop_in=drop_in
     )
+
+
+def _check_confined(options: Options) -> None:
+    """Refuse the flags that load code or write files if this process runs one plugin alone."""
+    for flag, value in (
+        ("plugin", options.plugins),
+        # A journal's questions are answered by a process that loads what the journal names.
+        ("journal", options.journal),
+        ("write-config-to", options.write_config_to),
+    ):
+        if value:
+            refuse_if_confined(f"--{flag}")
 
 
 def _warn(warning: str) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -16,13 +17,13 @@ from mooring.app.removed_flags import names_policy, old_document
 from mooring.config import (
     KubeSchedulerConfiguration,
     LoadResult,
-    default_config,
     load_config,
     load_config_text,
     to_v1,
     to_yaml,
 )
 from mooring.config.load import ReadConfigMap
+from mooring.config.rules import resolve_config, warn_unused
 from mooring.config.validate import validate
 from mooring.errors import ConfigError
 from mooring.framework.plugin import Plugin
@@ -73,8 +74,15 @@ def effective_config(
     flags = options.flags
     plugins = tuple(plugins)
     if options.config_file:
-        result = _from_file(options, registry, read_config_map, current_only)
-        result = warn_unused(result, plugins, options.config_file)
+
+        def load(file: str, **settings: Any) -> LoadResult:
+            result = load_config(
+                file, **settings, read_config_map=read_config_map, current_only=current_only
+            )
+            return _with_policy(result, options, registry, read_config_map)
+
+        gates = options.feature_gates
+        result = resolve_config(options.config_file, plugins, registry, gates, load)
     else:
         result = _from_flags(options, registry, plugins, read_config_map)
         result = replace(result, config=_apply_deprecated(flags, result.config))
@@ -95,20 +103,13 @@ def write_config(config: KubeSchedulerConfiguration, file: str) -> None:
         raise ConfigError(f"open {file}: {(error.strerror or str(error)).lower()}") from None
 
 
-def _from_file(
+def _with_policy(
+    result: LoadResult,
     options: Options,
     registry: Registry,
     read_config_map: ReadConfigMap | None,
-    current_only: bool,
 ) -> LoadResult:
-    gates = options.feature_gates
-    result = load_config(
-        options.config_file,
-        registry=registry,
-        feature_gates=gates,
-        read_config_map=read_config_map,
-        current_only=current_only,
-    )
+    """Return a file's configuration with the profiles of the Policy that the flags name, if any."""
     if not names_policy(options.flags):
         return result
     policy = _from_old_document(options, registry, read_config_map)
@@ -134,8 +135,7 @@ def _from_flags(
     old = _from_old_document(options, registry, read_config_map)
     if old is not None:
         return warn_unused(old, plugins, FLAGS)
-    enabled = dict.fromkeys(plugin.name for plugin in plugins)
-    result = default_config(registry=registry, feature_gates=options.feature_gates, enabled=enabled)
+    result = resolve_config(None, plugins, registry, options.feature_gates)
     name = options.flags["scheduler-name"]
     if not name:
         return result
@@ -189,14 +189,3 @@ def _check_again(config: KubeSchedulerConfiguration, options: Options) -> None:
     errors = validate(config, options.feature_gates)
     if errors:
         raise ConfigError("\n".join(f"{FLAGS}: {error.path}: {error.message}" for error in errors))
-
-
-def warn_unused(result: LoadResult, plugins: Iterable[type[Plugin]], file: str) -> LoadResult:
-    """Return a configuration with a warning for each plugin that none of its profiles uses."""
-    used = {name for profile in result.profiles for name in profile.plugins}
-    unused = (
-        f"{file}: no profile uses plugin {plugin.name}: name it in `plugins`, or leave --config out"
-        for plugin in plugins
-        if plugin.name not in used
-    )
-    return replace(result, warnings=(*result.warnings, *unused))

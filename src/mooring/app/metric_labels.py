@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from mooring.app.options import MetricOptions
 from mooring.observe.allow_lists import AllowLists, parse_allow_lists
+from mooring.observe.files import read_file
 from mooring.observe.logs import log_error
 
 log = logging.getLogger(__name__)
@@ -28,8 +28,8 @@ def allow_lists(options: MetricOptions) -> AllowLists:
     if not options.allowed_labels_manifest:
         return {}
     try:
-        text = Path(options.allowed_labels_manifest).read_text(encoding="utf-8")
-    except OSError as error:
+        text = read_file(options.allowed_labels_manifest).decode()
+    except (OSError, UnicodeError) as error:
         log_error(log, error, "Failed to read allow list manifest")
         return {}
     try:

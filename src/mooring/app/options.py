@@ -17,9 +17,9 @@ from mooring.app.flag_table import ALL, WITHOUT_EFFECT
 from mooring.app.flags import FlagValues, parse_flags
 from mooring.app.removed_flags import removed_warnings
 from mooring.errors import ConfigError
-from mooring.explain.journal.journal_limits import check_max_bytes
 from mooring.framework.features import FeatureGates
 from mooring.framework.releases import NEWEST, parse_versions
+from mooring.journal.journal_limits import check_max_bytes
 from mooring.observe.logs import JSON, TEXT
 from mooring.serve.serving_options import (
     Authentication,

@@ -34,12 +34,12 @@ from mooring.client.transports import make_transport
 from mooring.config import to_v1
 from mooring.explain.attempt_history import make_history
 from mooring.explain.explainer import Explainer
-from mooring.explain.journal.journal_folder import JournalFolder
-from mooring.explain.journal.journal_questions import AttemptReplayer
+from mooring.explain.journal_questions import AttemptReplayer
 from mooring.explain.lease_annotations import ExplainAddress
 from mooring.extenders import longest_wait
 from mooring.framework.release_metrics import make_metrics
 from mooring.informers.factory import InformerFactory
+from mooring.journal.journal_folder import JournalFolder
 from mooring.observe.allow_lists import constrain
 from mooring.observe.clock import Clock, SystemClock
 from mooring.observe.exposition import expose

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from mooring.api import Pod
+from mooring.api import Pod, PodStatus
 from mooring.cycle import timing
 from mooring.cycle.profile import Profile, Step
 from mooring.framework.contract_errors import fault, wrong_type
@@ -69,6 +70,24 @@ def _run_reserve(profile: Profile, state: CycleState, pod: Pod, node_name: str) 
                 return status.by(step.name)
             return _failed("running Reserve plugin", step, status)
     return None
+
+
+def assumed_pod(
+    profile: Profile, state: CycleState, pod: Pod, node_name: str
+) -> tuple[Pod, Status | None]:
+    """Return the pod with the status that it has while it is assumed, and a plugin's fault."""
+    for step in profile.assumed_status:
+        try:
+            status = step.call(state, pod, node_name)
+        except BaseException as error:
+            return pod, fault(step.name, Point.RESERVE, error, node_name)
+        if not isinstance(status, PodStatus):
+            return pod, wrong_type(
+                step.name, Point.RESERVE, "assumed_status", "a PodStatus", status
+            )
+        if status is not pod.status:
+            pod = replace(pod, status=status)
+    return pod, None
 
 
 def run_unreserve(

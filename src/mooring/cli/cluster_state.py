@@ -93,21 +93,33 @@ def running_clusters(folder: Path | None = None) -> list[ClusterRecord]:
     return sorted(found, key=lambda record: record.started)
 
 
+def meant_kubeconfigs(kubeconfig: Path | None) -> list[Path]:
+    """Return the given kubeconfig, or those of $KUBECONFIG, or the current folder's."""
+    if kubeconfig is not None:
+        return [kubeconfig]
+    listed = os.environ.get("KUBECONFIG", "").split(os.pathsep)
+    return [Path(one) for one in listed if one] or [KUBECONFIG]
+
+
 def find_cluster(kubeconfig: Path | None, command: str, *, elsewhere: bool = True) -> ClusterRecord:
     """Return the running cluster of a kubeconfig.
 
-    Without one, it is the cluster of the current folder, or else, unless `elsewhere` is False, the
-    only one that runs. Raise ConfigError if there is none, or if there are several elsewhere; it
-    lists how `command` is used with each of them.
+    Without one, it is a cluster that $KUBECONFIG names. If that is not set either, it is the
+    cluster of the current folder, or else, unless `elsewhere` is False, the only one that runs.
+    Raise ConfigError if there is none, or if there are several elsewhere; it lists how `command` is
+    used with each of them.
     """
-    named = KUBECONFIG if kubeconfig is None else kubeconfig
+    named = meant_kubeconfigs(kubeconfig)
+    is_default = named == [KUBECONFIG] and kubeconfig is None
+    wanted = {os.path.abspath(one) for one in named}
     running = running_clusters()
     for record in running:
-        if record.kubeconfig == os.path.abspath(named):
+        if record.kubeconfig in wanted:
             return record
-    if kubeconfig is None and elsewhere and len(running) == 1:
+    if is_default and elsewhere and len(running) == 1:
         return running[0]
-    message = f"no local cluster runs with the kubeconfig {named}"
+    origin = "" if is_default or kubeconfig is not None else " of $KUBECONFIG"
+    message = f"no local cluster runs with the kubeconfig {', '.join(map(str, named))}{origin}"
     if running:
         message += "; for those that run:" + "".join(
             f"\n  mooring {command} --kubeconfig {shlex.quote(one.kubeconfig)}" for one in running

@@ -72,8 +72,8 @@ def words_of(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Ite
 
 def _own_flags(command: str) -> dict[str, str]:
     """Return the flags of a command that has a parser of its own, that of kube-scheduler."""
+    from mooring.app.controllers_command import FLAGS
     from mooring.app.flag_table import ALL
-    from mooring.controllers.controllers_command import FLAGS
 
     groups = ALL if command == "run" else FLAGS
     return {f"--{flag.name}": flag.help for group in groups for flag in group.flags}

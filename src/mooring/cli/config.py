@@ -9,6 +9,7 @@ from mooring.app.signals import ended_by_interrupt
 from mooring.cli.gate_flags import add_gate_flags, read_gates
 from mooring.cli.messages import warn
 from mooring.config import LoadResult, load_config, load_config_text, to_v1, to_yaml
+from mooring.config.rules import warn_unused
 from mooring.errors import ConfigError
 from mooring.registry import Registry, default_registry, load_plugins
 
@@ -44,8 +45,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _validate(args: argparse.Namespace) -> int:
     with ended_by_interrupt():
-        registry = default_registry([*args.plugins, *load_plugins(args.plugin)])
-        warn(_load(args, registry).warnings)
+        plugins = [*args.plugins, *load_plugins(args.plugin)]
+        result = _load(args, default_registry(plugins))
+        warn(warn_unused(result, plugins, _name(args)).warnings)
     print(f"{_name(args)}: valid")
     return 0
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 
 from mooring.cli.main import main
+from mooring.cli.messages import print_error
+from mooring.errors import MooringError
+from mooring.kubelet.container_start import read_start
+from mooring.registry import load_installed
 
 #: How many seconds the process has to end after the local cluster is gone.
 _GRACE = 5.0
@@ -25,6 +28,15 @@ def follow_parent(grace: float = _GRACE) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-if __name__ == "__main__":
+def run() -> int:
+    """Run the command line that the parent sends, and return the exit status."""
+    start = read_start(0)
     threading.Thread(target=follow_parent, name="parent", daemon=True).start()
-    sys.exit(main())
+    os.environ.update(start.environment)
+    os.chdir(start.folder)
+    try:
+        plugins = load_installed(start.plugins or ())
+    except MooringError as error:
+        print_error(error)
+        return 1
+    return main(start.words, plugins=plugins)

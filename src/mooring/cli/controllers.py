@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -20,11 +21,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _run(args: argparse.Namespace) -> int:
     # Imported here, because the other commands need neither a server nor a client.
-    from mooring.controllers.controllers_command import run_controllers_command
-    from mooring.controllers.controllers_process import run_controllers
+    from mooring.app.controllers_command import run_controllers_command
+    from mooring.app.controllers_process import run_controllers
+    from mooring.controllers.controllers import SCHEDULING_KINDS, Controllers
     from mooring.observe.output import steady_output
     from mooring.serve.acceptor import raise_open_files_limit
 
+    make = functools.partial(Controllers, kinds=SCHEDULING_KINDS)
     raise_open_files_limit()
     with steady_output():
-        return run_controllers_command(args.flags, run_controllers)
+        return run_controllers_command(args.flags, functools.partial(run_controllers, make=make))

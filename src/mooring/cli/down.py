@@ -8,8 +8,8 @@ import os
 import signal
 from pathlib import Path
 
-from mooring.cli.cluster_state import find_cluster
-from mooring.cli.pid_file import KUBECONFIG, PidFile
+from mooring.cli.cluster_state import find_cluster, meant_kubeconfigs
+from mooring.cli.pid_file import PidFile
 from mooring.errors import ConfigError
 
 #: How many seconds a cluster has to end.
@@ -22,7 +22,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "down",
         help="end a local cluster that `mooring up` runs",
         description="End a local cluster that `mooring up` runs, and wait until it has ended. "
-        "Without --kubeconfig, it is the cluster of the current folder.",
+        "Without --kubeconfig, it is the cluster of $KUBECONFIG, or if that is not set, of the "
+        "current folder.",
     )
     parser.add_argument(
         "--kubeconfig", type=Path, metavar="PATH", help="the kubeconfig of the cluster"
@@ -31,13 +32,22 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _run(args: argparse.Namespace) -> int:
-    kubeconfig: Path = args.kubeconfig or KUBECONFIG
-    file = PidFile(kubeconfig)
-    # A cluster that was started in another folder is not ended by accident.
-    pid = file.owner() or find_cluster(args.kubeconfig, "down", elsewhere=False).pid
+    pid, file = _find(args.kubeconfig)
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
     if not file.wait_released(PATIENCE):
         raise ConfigError(f"process {pid} was told to end {PATIENCE:.0f} s ago and still runs")
     print("The local cluster has ended.")
     return 0
+
+
+def _find(kubeconfig: Path | None) -> tuple[int, PidFile]:
+    """Return the process to end, and its file."""
+    for meant in meant_kubeconfigs(kubeconfig):
+        file = PidFile(meant)
+        # The cluster may have no record, if its folder cannot be written.
+        if pid := file.owner():
+            return pid, file
+    # A cluster that was started in another folder is not ended by accident.
+    record = find_cluster(kubeconfig, "down", elsewhere=False)
+    return record.pid, PidFile(Path(record.kubeconfig))

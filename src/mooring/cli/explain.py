@@ -141,7 +141,7 @@ def _check(args: argparse.Namespace) -> None:
 
 async def _explain(args: argparse.Namespace) -> PodExplanation:
     from mooring.client.kubeconfig import load_kubeconfig
-    from mooring.insight.following import reading_client
+    from mooring.scheduler.following import reading_client
 
     connection = load_kubeconfig(args.kubeconfig, context=args.context)
     async with reading_client(connection, USER_AGENT) as client:
@@ -170,8 +170,8 @@ class _Question:
 
     async def ask_scheduler(self) -> PodExplanation | str:
         """Return the explanation of the scheduler that leads, or why none does."""
-        from mooring.insight.leader_lookup import NoLeader
-        from mooring.insight.scheduler_questions import NotKnown, ask_about_pod, opened_scheduler
+        from mooring.leader.leader_lookup import NoLeader
+        from mooring.leader.scheduler_questions import NotKnown, ask_about_pod, opened_scheduler
 
         args = self._args
         pod = await self._look()
@@ -208,7 +208,7 @@ class _Question:
     async def ask_here(self, reason: str) -> PodExplanation:
         """Return the explanation by rules of one's own; `reason` is why no scheduler was asked."""
         from mooring.explain.live_examination import examine_now
-        from mooring.insight.following import following, unread_kinds
+        from mooring.scheduler.following import following, unread_kinds
 
         rules = read_rules(self._args)
         pod = await self._look(needed=True)

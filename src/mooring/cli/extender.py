@@ -11,18 +11,18 @@ from msgspec.structs import replace
 
 from mooring.api.durations import Duration
 from mooring.api.quantity import value
-from mooring.app.extender_options import (
+from mooring.cli.messages import warn
+from mooring.config.defaults import EXTENDER_TIMEOUT
+from mooring.config.types import ExtenderManagedResource
+from mooring.errors import ConfigError, ObjectError
+from mooring.extender.extender_options import (
     PAIR_NAME,
     PORT,
     ExtenderOptions,
     extender_section,
     section_yaml,
 )
-from mooring.app.extender_profiles import load_served
-from mooring.cli.messages import warn
-from mooring.config.defaults import EXTENDER_TIMEOUT
-from mooring.config.types import ExtenderManagedResource
-from mooring.errors import ConfigError, ObjectError
+from mooring.extender.extender_profiles import load_served
 from mooring.framework.features import FeatureGates
 from mooring.observe.file_rights import warn_of_changeable
 from mooring.observe.files import read_file
@@ -191,7 +191,7 @@ def _run(args: argparse.Namespace) -> int:
         sys.stdout.write(_section(options))
         return 0
     # Imported here, because the other commands need no server.
-    from mooring.app.extender_server import run_extender
+    from mooring.extender.extender_server import run_extender
     from mooring.observe.output import steady_output
     from mooring.serve.acceptor import raise_open_files_limit
 

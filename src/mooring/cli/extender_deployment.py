@@ -8,15 +8,6 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from mooring.app.extender_cluster import ExtenderCluster
-from mooring.app.extender_options import (
-    PORT,
-    ExtenderOptions,
-    extender_section,
-    section_yaml,
-)
-from mooring.app.extender_profiles import served_verbs, total_weight
-from mooring.app.extender_verbs import ExtenderVerbs
 from mooring.cli.extender import make_options
 from mooring.cli.rights import Rule, binding_rules, reading_rules
 from mooring.cli.scheduler_deployment import (
@@ -31,6 +22,15 @@ from mooring.cli.scheduler_deployment import (
 from mooring.client.client import Client
 from mooring.client.no_server import NoServer
 from mooring.errors import ConfigError
+from mooring.extender.extender_cluster import ExtenderCluster
+from mooring.extender.extender_options import (
+    PORT,
+    ExtenderOptions,
+    extender_section,
+    section_yaml,
+)
+from mooring.extender.extender_profiles import served_verbs, total_weight
+from mooring.extender.extender_verbs import ExtenderVerbs
 from mooring.observe.clock import SystemClock
 from mooring.observe.metrics import Metrics
 from mooring.serve.certificates import PemPair, authority_in, self_signed_pair

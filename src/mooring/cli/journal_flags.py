@@ -26,7 +26,7 @@ def add_journal_flags(parser: argparse._ActionsContainer) -> None:
 
 
 def _max_bytes(text: str) -> int:
-    from mooring.explain.journal.journal_limits import check_max_bytes
+    from mooring.journal.journal_limits import check_max_bytes
 
     try:
         given = Quantity(text)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from mooring.cli.messages import warn
 
-_READER = "mooring.explain.journal.journal_reading"
+_READER = "mooring.journal.journal_reading"
 
 
 class _Shown(logging.Handler):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import copy
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -27,6 +28,7 @@ from mooring.config import LoadResult, load_config_data, load_config_text, to_ya
 from mooring.config.config_problems import Problems
 from mooring.config.defaults import API_VERSION, KIND
 from mooring.config.positions import parse
+from mooring.config.rules import warn_unused
 from mooring.config.versions import to_current
 from mooring.errors import ConfigError, MooringError
 from mooring.framework.plugin import Plugin
@@ -53,6 +55,9 @@ _ONLY_EXTENDER = (
 )
 _NO_CONTROLLERS = "--controllers: they run beside a scheduler; leave out --extender"
 _NO_KUBECONFIG = "clientConnection.kubeconfig is left out: the pod has its service account"
+_LOCALLY = (
+    "# On a local cluster, these containers run if it is started with\n# mooring up --image {}\n"
+)
 _SERVER_SIDE = (
     "the plugins' files are too large for the annotation that kubectl apply keeps; use "
     "kubectl apply --server-side -f -"
@@ -135,7 +140,8 @@ def _run(args: argparse.Namespace) -> int:
     if any(len(msgspec.json.encode(one)) > _ANNOTATIONS_LIMIT for one in found):
         warnings.append(_SERVER_SIDE)
     warn(warnings)
-    sys.stdout.write("---\n".join(to_yaml(one, sort_keys=False) for one in found) + comment)
+    documents = "---\n".join(to_yaml(one, sort_keys=False) for one in found)
+    sys.stdout.write(_LOCALLY.format(shlex.quote(args.image)) + documents + comment)
     return 0
 
 
@@ -253,13 +259,8 @@ def _configure(
         text = _read(args.config)
         # Load the original text first, so that errors have positions in the user's file.
         read = load_config_text(text, file=args.config, registry=registry)
+        read = warn_unused(read, plugins, args.config)
         warnings += (one.partition("; its v1 form is:")[0] for one in read.warnings)
-        used = {name for profile in read.profiles for name in profile.plugins}
-        warnings += (
-            f"{args.config}: no profile uses plugin {plugin.name}: name it in `plugins`"
-            for plugin in plugins
-            if plugin.name not in used
-        )
         data = _v1(text, args.config)
     election = {**(data.get("leaderElection") or {})}
     election.setdefault("leaderElect", True)

@@ -20,9 +20,9 @@ from mooring.explain.text import explanation_text
 
 if TYPE_CHECKING:
     from mooring.explain.attempt_record import AttemptRecord
-    from mooring.explain.journal.entries import Compared, SegmentHead
-    from mooring.insight.replay.journal_explanation import ExplainedAttempt
-    from mooring.insight.replay.replaying import RunRules
+    from mooring.journal.entries import Compared, SegmentHead
+    from mooring.replay.journal_explanation import ExplainedAttempt
+    from mooring.replay.replaying import RunRules
 
 #: Version of the format of `-o json|yaml`.
 VERSION = 2
@@ -37,7 +37,7 @@ def explain_recorded(args: argparse.Namespace) -> int:
 
 
 def _explain(args: argparse.Namespace) -> int:
-    from mooring.insight.replay.journal_explanation import (
+    from mooring.replay.journal_explanation import (
         choose_attempt,
         explain_attempt,
         find_attempts,
@@ -75,8 +75,8 @@ def _explain(args: argparse.Namespace) -> int:
 
 
 def _rules(args: argparse.Namespace, head: SegmentHead) -> RunRules:
-    from mooring.insight.replay.replaying import RunRules
-    from mooring.insight.replay.rules import other_rules, recorded_rules
+    from mooring.replay.replaying import RunRules
+    from mooring.replay.rules import other_rules, recorded_rules
 
     if args.config is None and not args.plugin:
         return RunRules(recorded_rules(head, args.plugins))
@@ -84,7 +84,7 @@ def _rules(args: argparse.Namespace, head: SegmentHead) -> RunRules:
 
 
 def _lines(explained: ExplainedAttempt, width: int | None, nodes: int | None) -> list[str]:
-    from mooring.insight.replay.journal_explanation import ONLY_A_TRIAL
+    from mooring.replay.journal_explanation import ONLY_A_TRIAL
 
     found, attempt, rules = explained.found, explained.attempt, explained.rules
     chosen, record = attempt.begins, None if attempt.ends is None else attempt.ends.record

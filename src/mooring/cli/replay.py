@@ -15,10 +15,10 @@ from mooring.cli.messages import warn
 from mooring.errors import JournalError
 
 if TYPE_CHECKING:
-    from mooring.explain.journal.entries import SegmentHead
-    from mooring.insight.replay.replaying import RunRules
-    from mooring.insight.replay.report import ReplayReport
-    from mooring.insight.replay.rules import ReplayRules
+    from mooring.journal.entries import SegmentHead
+    from mooring.replay.replaying import RunRules
+    from mooring.replay.report import ReplayReport
+    from mooring.replay.rules import ReplayRules
 
 #: Allocations between two runs of the garbage collector: nearly all objects are freed without it.
 _COLLECTOR = (50_000, 10, 10)
@@ -75,7 +75,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _replay(args: argparse.Namespace) -> int:
-    from mooring.insight.replay.journal_span import read_moment
+    from mooring.replay.journal_span import read_moment
 
     since = read_moment(args.folder, "--from", args.since)
     until = read_moment(args.folder, "--to", args.until)
@@ -85,11 +85,11 @@ def _replay(args: argparse.Namespace) -> int:
 
 
 def _run_recorded(args: argparse.Namespace, since: float | None, until: float | None) -> int:
-    from mooring.explain.journal.journal_reading import read_journal
-    from mooring.insight.replay.replaying import Replay
-    from mooring.insight.replay.report_data import replay_data
-    from mooring.insight.replay.report_page import replay_page
-    from mooring.insight.replay.report_text import replay_lines
+    from mooring.journal.journal_reading import read_journal
+    from mooring.replay.replaying import Replay
+    from mooring.replay.report_data import replay_data
+    from mooring.replay.report_page import replay_page
+    from mooring.replay.report_text import replay_lines
 
     replay = Replay(lambda head: _rules(args, head), since=since)
     report = replay.run(read_journal(args.folder, since=since, until=until))
@@ -109,11 +109,11 @@ def _status(report: ReplayReport) -> int:
 
 
 def _run_own(args: argparse.Namespace, since: float | None, until: float | None) -> int:
-    from mooring.explain.journal.journal_reading import read_journal
-    from mooring.insight.replay.own_history import OwnHistory
-    from mooring.insight.replay.report_data import own_history_data
-    from mooring.insight.replay.report_page import own_history_page
-    from mooring.insight.replay.report_text import own_history_lines
+    from mooring.journal.journal_reading import read_journal
+    from mooring.replay.own_history import OwnHistory
+    from mooring.replay.report_data import own_history_data
+    from mooring.replay.report_page import own_history_page
+    from mooring.replay.report_text import own_history_lines
 
     entries = read_journal(args.folder, since=since, until=until)
     history = OwnHistory(lambda head: _applied_rules(args, head))
@@ -132,7 +132,7 @@ def _has_other_rules(args: argparse.Namespace) -> bool:
 
 
 def _applied_rules(args: argparse.Namespace, head: SegmentHead) -> ReplayRules:
-    from mooring.insight.replay.rules import other_rules, recorded_rules
+    from mooring.replay.rules import other_rules, recorded_rules
 
     if not _has_other_rules(args):
         return recorded_rules(head, args.plugins)
@@ -140,8 +140,8 @@ def _applied_rules(args: argparse.Namespace, head: SegmentHead) -> ReplayRules:
 
 
 def _rules(args: argparse.Namespace, head: SegmentHead) -> RunRules:
-    from mooring.insight.replay.replaying import RunRules
-    from mooring.insight.replay.rules import recorded_rules
+    from mooring.replay.replaying import RunRules
+    from mooring.replay.rules import recorded_rules
 
     applied = _applied_rules(args, head)
     if not _has_other_rules(args):

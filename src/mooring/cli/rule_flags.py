@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-import msgspec
+from msgspec.structs import replace
 
 from mooring.cli.gate_flags import add_gate_flags, read_gates
 from mooring.cli.messages import warn
-from mooring.config import LoadResult, default_config, load_config
-from mooring.framework.features import FeatureGates
-from mooring.registry import Registry, default_registry, load_plugins
-
-
-class Rules(msgspec.Struct, frozen=True):
-    """The rules that a command line asks for."""
-
-    config: LoadResult
-    registry: Registry
-    gates: FeatureGates
-    #: What they are, in words.
-    text: str
+from mooring.config.rules import Rules, make_rules
+from mooring.registry import load_plugins
 
 
 def add_rule_flags(parser: argparse.ArgumentParser) -> None:
@@ -49,16 +38,10 @@ def gives_rules(args: argparse.Namespace) -> str:
 def read_rules(args: argparse.Namespace) -> Rules:
     """Load the configuration and the plugins; raise ConfigError if they cannot be used."""
     gates = read_gates(args)
-    more = [*args.plugins, *load_plugins(args.plugin)]
-    registry = default_registry(more)
-    if args.config is None:
-        enabled = dict.fromkeys(plugin.name for plugin in more)
-        config = default_config(registry=registry, feature_gates=gates, enabled=enabled)
-    else:
-        config = load_config(args.config, registry=registry, feature_gates=gates)
-        warn(config.warnings)
+    rules = make_rules(args.config, [*args.plugins, *load_plugins(args.plugin)], gates)
+    warn(rules.config.warnings)
     parts = [args.config or "the default configuration"]
     parts += [f"plugin {reference}" for reference in args.plugin]
-    if config.config.extenders:
+    if rules.config.config.extenders:
         parts.append("without its extenders, which are not asked")
-    return Rules(config, registry, gates, ", ".join(parts))
+    return replace(rules, text=", ".join(parts))

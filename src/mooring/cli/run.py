@@ -49,7 +49,7 @@ def _run_command(
     def run(command: Command) -> int:
         if not command.options.journal:
             return run_scheduler(command)
-        from mooring.insight.replay.child_replayer import ChildReplayer
+        from mooring.replay.child_replayer import ChildReplayer
 
         return run_scheduler(command, ChildReplayer())
 

@@ -21,7 +21,7 @@ from mooring.cli.gate_flags import add_gate_flags, read_gates
 from mooring.cli.manifest_files import read_files
 from mooring.cli.messages import BOLD, GREEN, RED, YELLOW, painted, terminal_width, warn
 from mooring.cli.progress import ProgressLine
-from mooring.config import LoadResult, default_config, load_config
+from mooring.config.rules import Rules, make_rules
 from mooring.errors import ObjectError
 from mooring.explain.data import explanation_data
 from mooring.explain.examination import Examination
@@ -29,11 +29,12 @@ from mooring.explain.group_explanation import group_data, group_text
 from mooring.explain.tables import table, wrap
 from mooring.explain.text import explanation_text
 from mooring.framework.features import FeatureGates
-from mooring.framework.plugin import Plugin
 from mooring.observe.clock import VirtualClock
-from mooring.offline.backlog import Outcomes, Progress, schedule_all
-from mooring.offline.explaining_scheduler import ExplainingScheduler
-from mooring.offline.schedule_report import (
+from mooring.registry import load_plugins
+from mooring.scheduler.examined_group import ExaminedGroup
+from mooring.virtual.backlog import Outcomes, Progress, schedule_all
+from mooring.virtual.explaining_scheduler import ExplainingScheduler
+from mooring.virtual.schedule_report import (
     ERROR,
     SCHEDULED,
     PodResult,
@@ -41,8 +42,6 @@ from mooring.offline.schedule_report import (
     make_report,
     report_data,
 )
-from mooring.registry import Registry, default_registry, load_plugins
-from mooring.scheduler.examined_group import ExaminedGroup
 
 #: Exit status with --fail-on-pending if a pod was not scheduled.
 NOT_ALL_SCHEDULED = 3
@@ -145,17 +144,15 @@ def _silence_attempts() -> None:
 def _schedule_files(args: argparse.Namespace) -> int:
     gates = read_gates(args)
     warn(gates.warnings)
-    more = [*args.plugins, *load_plugins(args.plugin)]
-    registry = default_registry(more)
-    config = _config(args.config, registry, gates, more)
+    rules = _rules(args, gates)
     manifests = read_files(args.filename, config=args.config)
     warn(manifests.warnings)
 
     def make_scheduler(objects: Sequence[KubeObject]) -> ExplainingScheduler:
         return ExplainingScheduler(
             objects,
-            config=config,
-            registry=registry,
+            config=rules.config,
+            registry=rules.registry,
             features=gates,
             clock=VirtualClock(_latest_time(objects)),
             random=random.Random(args.seed),
@@ -207,23 +204,14 @@ def _progress_on(line: ProgressLine) -> Progress:
     return tell
 
 
-def _config(
-    file: str | None, registry: Registry, gates: FeatureGates, more: Sequence[type[Plugin]]
-) -> LoadResult:
-    if file is None:
-        enabled = dict.fromkeys(plugin.name for plugin in more)
-        return default_config(registry=registry, feature_gates=gates, enabled=enabled)
-    config = load_config(file, registry=registry, feature_gates=gates)
-    warn(config.warnings)
-    used = {name for profile in config.profiles for name in profile.plugins}
-    warn(
-        f"{file}: no profile uses plugin {plugin.name}: name it in `plugins`, or leave --config out"
-        for plugin in more
-        if plugin.name not in used
-    )
-    if config.config.extenders:
-        warn([f"{file}: extenders: not called, because `mooring schedule` sends no requests"])
-    return config
+def _rules(args: argparse.Namespace, gates: FeatureGates) -> Rules:
+    rules = make_rules(args.config, [*args.plugins, *load_plugins(args.plugin)], gates)
+    warn(rules.config.warnings)
+    if rules.config.config.extenders:
+        warn(
+            [f"{args.config}: extenders: not called, because `mooring schedule` sends no requests"]
+        )
+    return rules
 
 
 def _latest_time(objects: Iterable[KubeObject]) -> float:

@@ -9,7 +9,7 @@ from mooring.errors import ConfigError
 from mooring.explain.lease_annotations import read_fingerprint
 
 if TYPE_CHECKING:
-    from mooring.insight.scheduler_questions import SchedulerAddress
+    from mooring.leader.scheduler_questions import SchedulerAddress
 
 
 def add_scheduler_flags(parser: argparse.ArgumentParser, *, lease_default: str) -> None:
@@ -36,8 +36,8 @@ def add_scheduler_flags(parser: argparse.ArgumentParser, *, lease_default: str) 
 
 def read_scheduler_address(args: argparse.Namespace) -> SchedulerAddress:
     """Return the scheduler that the flags name; raise ConfigError if they are inconsistent."""
-    from mooring.insight.leader_lookup import LeaseName
-    from mooring.insight.scheduler_questions import SchedulerAddress
+    from mooring.leader.leader_lookup import LeaseName
+    from mooring.leader.scheduler_questions import SchedulerAddress
 
     if args.certificate_sha256 and not args.scheduler:
         raise ConfigError("--certificate-sha256 needs --scheduler: give both")

@@ -18,15 +18,16 @@ from msgspec.structs import replace
 from mooring.api import Pod
 from mooring.api.durations import Duration
 from mooring.cli.journal_flags import add_journal_flags
-from mooring.cli.rule_flags import Rules, add_rule_flags, read_rules
+from mooring.cli.rule_flags import add_rule_flags, read_rules
 from mooring.config import LoadResult, default_config, load_config
+from mooring.config.rules import Rules
 
 if TYPE_CHECKING:
-    from mooring.explain.journal.journal import SchedulingJournal
-    from mooring.insight.comparison import PodComparison
-    from mooring.insight.shadow import Shadow, ShadowReport
+    from mooring.journal.journal import SchedulingJournal
     from mooring.scheduler.running_scheduler import RunningScheduler
     from mooring.scheduler.taps import SchedulingTap
+    from mooring.shadow.comparison import PodComparison
+    from mooring.shadow.shadow import Shadow, ShadowReport
 
 USER_AGENT = "mooring-shadow"
 #: Version of the format of `-o json`.
@@ -88,9 +89,9 @@ def _run(args: argparse.Namespace) -> int:
 
 async def _follow(args: argparse.Namespace) -> None:
     from mooring.client.kubeconfig import load_kubeconfig
-    from mooring.insight.following import following, reading_client, unread_kinds
-    from mooring.insight.shadow import Shadow
-    from mooring.insight.their_rules import beside
+    from mooring.scheduler.following import following, reading_client, unread_kinds
+    from mooring.shadow.shadow import Shadow
+    from mooring.shadow.their_rules import beside
 
     rules = read_rules(args)
     theirs = _their_rules(args, rules)
@@ -130,7 +131,7 @@ async def _journal(
     if args.journal is None:
         yield None, lambda running: None
         return
-    from mooring.explain.journal.journal_folder import JournalFolder
+    from mooring.journal.journal_folder import JournalFolder
     from mooring.observe.clock import SystemClock
     from mooring.observe.metrics import Metrics
 
@@ -174,7 +175,7 @@ def looking(shadow: Shadow, *, is_told: bool) -> Callable[[], None]:
 
 async def _wait(seconds: float | None, look: Callable[[], None]) -> None:
     """Wait for SIGINT or SIGTERM, or until the time is over; call `look` meanwhile."""
-    from mooring.insight.shadow import LOOK_EVERY
+    from mooring.shadow.shadow import LOOK_EVERY
 
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     numbers = (signal.SIGINT, signal.SIGTERM)
@@ -192,7 +193,7 @@ async def _wait(seconds: float | None, look: Callable[[], None]) -> None:
 
 def _ask_pending(shadow: Shadow, running: RunningScheduler) -> None:
     """Compare the pods that the other scheduler has declared unschedulable."""
-    from mooring.insight.shadow import is_unschedulable
+    from mooring.shadow.shadow import is_unschedulable
 
     # The lister may know changes that the scheduler's state does not have yet.
     running.scheduler.inbox.drain()
@@ -202,7 +203,7 @@ def _ask_pending(shadow: Shadow, running: RunningScheduler) -> None:
 
 
 def _tell(found: PodComparison) -> None:
-    from mooring.insight.comparison import Verdict
+    from mooring.shadow.comparison import Verdict
 
     if found.verdict is not Verdict.AGREED:
         print(f"{found.pod}: {_difference(found)}", flush=True)
@@ -224,7 +225,7 @@ def _difference(found: PodComparison) -> str:
 
 
 def _summary(report: ShadowReport) -> str:
-    from mooring.insight.comparison import Verdict
+    from mooring.shadow.comparison import Verdict
 
     return (
         f"{report.counts[Verdict.AGREED]} of {report.decided} decided alike "
@@ -234,7 +235,7 @@ def _summary(report: ShadowReport) -> str:
 
 def report_lines(report: ShadowReport) -> Iterator[str]:
     """Yield the lines of the whole comparison."""
-    from mooring.insight.comparison import Verdict
+    from mooring.shadow.comparison import Verdict
 
     yield _summary(report)
     for verdict in Verdict:
@@ -250,7 +251,7 @@ def report_lines(report: ShadowReport) -> Iterator[str]:
 
 
 def _data(report: ShadowReport, rules: str) -> dict[str, Any]:
-    from mooring.insight.comparison import Verdict
+    from mooring.shadow.comparison import Verdict
 
     return {
         "version": VERSION,

@@ -6,11 +6,12 @@ import argparse
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from mooring.cli.cluster_state import ClusterRecord, ProfileRecord, find_cluster
 from mooring.errors import MooringError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 #: Seconds to wait for the cluster's answers.
 PATIENCE = 10.0
+_UNKNOWN = "unknown"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -28,8 +30,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "status",
         help="show what a local cluster consists of",
         description="Show the version, nodes, pods, profiles, plugins, age, address and log file "
-        "of a local cluster. Without --kubeconfig, it is the cluster of the current folder, or "
-        "the only one that runs.",
+        "of a local cluster. Without --kubeconfig, it is the cluster of $KUBECONFIG; if that is "
+        "not set, the cluster of the current folder, or the only one that runs.",
     )
     parser.add_argument(
         "--kubeconfig", type=Path, metavar="PATH", help="the kubeconfig of the cluster"
@@ -46,11 +48,35 @@ def _run(args: argparse.Namespace) -> int:
 class _Counts(msgspec.Struct):
     """How many objects a cluster has, or why that is unknown."""
 
-    nodes: str = "unknown"
-    pods: str = "unknown"
+    nodes: str = _UNKNOWN
+    pods: str = _UNKNOWN
+    #: How many pods are only simulated for lack of which flags.
+    simulated: dict[str, int] = {}
+
+
+class _Condition(msgspec.Struct, frozen=True):
+    type: str
+    status: str
+
+
+class _Status(msgspec.Struct, frozen=True):
+    phase: str = "Unknown"
+    conditions: list[_Condition] | None = None
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    uid: str = ""
+
+
+class _Counted(msgspec.Struct, frozen=True):
+    """The part of a node or pod that is counted."""
+
+    metadata: _Metadata = _Metadata()
+    status: _Status = _Status()
 
 
 async def _count(record: ClusterRecord) -> _Counts:
+    from mooring.apiserver.api import SIMULATED
     from mooring.client.client import Client
     from mooring.client.kubeconfig import load_kubeconfig
     from mooring.client.transports import make_transport
@@ -61,37 +87,47 @@ async def _count(record: ClusterRecord) -> _Counts:
     client: Client | None = None
     try:
         async with asyncio.timeout(PATIENCE):
-            client = Client(make_transport(load_kubeconfig(record.kubeconfig), clock=clock))
-            counts.nodes = _counted(await _items(client, "/api/v1/nodes"), _readiness)
-            counts.pods = _counted(await _items(client, "/api/v1/pods"), _phase)
+            # The cluster is on this machine: compressing is slower than sending.
+            connection = replace(load_kubeconfig(record.kubeconfig), compression=False)
+            client = Client(make_transport(connection, clock=clock))
+            counts.nodes = await _counted(client, "/api/v1/nodes", _readiness)
+            counts.pods = await _counted(client, "/api/v1/pods", _phase)
+            found = msgspec.json.decode(await client.request("GET", SIMULATED), type=_Simulated)
+            counts.simulated = found.pods
     except (MooringError, TimeoutError) as error:
-        counts.nodes = counts.nodes if counts.nodes != "unknown" else f"unknown: {error}"
+        why = f"unknown: {str(error) or f'no answer within {PATIENCE:.0f} s'}"
+        if counts.nodes == _UNKNOWN:
+            counts.nodes = why
+        else:
+            counts.pods = why if counts.pods == _UNKNOWN else counts.pods
     finally:
         if client is not None:
             await client.close()
     return counts
 
 
-async def _items(client: Client, path: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = msgspec.json.decode(await client.request("GET", path))["items"]
-    return found
+class _Simulated(msgspec.Struct, frozen=True):
+    pods: dict[str, int] = {}
 
 
-def _counted(items: Sequence[dict[str, Any]], state: Any) -> str:
-    counts = Counter(map(state, items))
+async def _counted(client: Client, path: str, state: Callable[[_Counted], str]) -> str:
+    from mooring.client.pages import read_pages
+
+    # By uid, because a list whose pages expire yields objects again.
+    states = {one.metadata.uid: state(one) async for one in read_pages(client, path, _Counted)}
+    counts = Counter(states.values())
     each = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
-    return f"{len(items)}: {each}" if each else "0"
+    return f"{counts.total()}: {each}" if each else "0"
 
 
-def _readiness(node: dict[str, Any]) -> str:
-    conditions = node.get("status", {}).get("conditions") or ()
-    is_ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+def _readiness(node: _Counted) -> str:
+    conditions = node.status.conditions or ()
+    is_ready = any(one.type == "Ready" and one.status == "True" for one in conditions)
     return "Ready" if is_ready else "NotReady"
 
 
-def _phase(pod: dict[str, Any]) -> str:
-    phase: str = pod.get("status", {}).get("phase", "Unknown")
-    return phase
+def _phase(pod: _Counted) -> str:
+    return pod.status.phase
 
 
 def _lines(record: ClusterRecord, counts: _Counts) -> Iterator[str]:
@@ -103,6 +139,8 @@ def _lines(record: ClusterRecord, counts: _Counts) -> Iterator[str]:
     yield f"process     {record.pid}"
     yield f"nodes       {counts.nodes}"
     yield f"pods        {counts.pods}"
+    for place, (flags, pods) in enumerate(sorted(counts.simulated.items())):
+        yield f"{'' if place else 'simulated':11} {pods} of image mooring; to run them: {flags}"
     profiles = ", ".join(one.name for one in record.profiles)
     yield f"profiles    {profiles or 'none: the cluster runs no scheduler'}"
     yield f"plugins     {_plugins(record.profiles)}"

@@ -18,7 +18,7 @@ from mooring.errors import ConfigError, MooringError
 
 if TYPE_CHECKING:
     from mooring.client.client import Client
-    from mooring.insight.page_data import PageData
+    from mooring.ui.page_data import PageData
 
 USER_AGENT = "mooring-ui"
 
@@ -77,7 +77,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 async def _serve(args: argparse.Namespace) -> None:
-    from mooring.insight.page_server import listen
+    from mooring.ui.page_server import listen
 
     with listen(args.port) as listener:
         if args.journal is None:
@@ -88,12 +88,12 @@ async def _serve(args: argparse.Namespace) -> None:
 
 async def _serve_cluster(args: argparse.Namespace, listener: socket.socket) -> None:
     from mooring.client.kubeconfig import load_kubeconfig
-    from mooring.insight.following import following, reading_client
-    from mooring.insight.leader_link import LeaderLink
-    from mooring.insight.page_data import PageData
-    from mooring.insight.page_leader import PageLeader
-    from mooring.insight.page_questions import PageQuestions
-    from mooring.insight.page_source import FollowedCluster
+    from mooring.scheduler.following import following, reading_client
+    from mooring.ui.leader_link import LeaderLink
+    from mooring.ui.page_data import PageData
+    from mooring.ui.page_leader import PageLeader
+    from mooring.ui.page_questions import PageQuestions
+    from mooring.ui.page_source import FollowedCluster
 
     rules = read_rules(args)
     address = read_scheduler_address(args)
@@ -132,9 +132,9 @@ def _check_journal_flags(args: argparse.Namespace) -> None:
 
 
 async def _serve_journal(args: argparse.Namespace, listener: socket.socket) -> None:
-    from mooring.explain.journal.entries import SegmentHead
-    from mooring.insight.page_past import PagePast
-    from mooring.insight.replay.rules import ReplayRules, other_rules, recorded_rules
+    from mooring.journal.entries import SegmentHead
+    from mooring.replay.rules import ReplayRules, other_rules, recorded_rules
+    from mooring.ui.page_past import PagePast
 
     def rules_of(head: SegmentHead) -> ReplayRules:
         if args.config is None and not args.plugin:
@@ -157,9 +157,9 @@ async def _serve_page(
     **more: Any,
 ) -> None:
     """Serve the page until a signal comes; `more` says what can be asked."""
-    from mooring.insight.page_access import PageAccess
-    from mooring.insight.page_files import load_page
-    from mooring.insight.page_server import PageServer
+    from mooring.ui.page_access import PageAccess
+    from mooring.ui.page_files import load_page
+    from mooring.ui.page_server import PageServer
 
     access = PageAccess(listener.getsockname()[1])
     server = PageServer(data, load_page(), access, **more)

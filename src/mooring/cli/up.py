@@ -22,9 +22,9 @@ from mooring.cli.progress import ProgressLine
 from mooring.errors import ConfigError, ObjectError, PluginError
 
 if TYPE_CHECKING:
-    from mooring.explain.journal.journal_questions import AttemptReplayer
+    from mooring.config.rules import Rules
+    from mooring.explain.journal_questions import AttemptReplayer
     from mooring.local.local_cluster import LocalClusterSettings
-    from mooring.local.local_scheduler import Plan
 
 #: The default number of fake nodes.
 NODES = 3
@@ -83,8 +83,17 @@ def _add_contents(parser: argparse._ArgumentGroup) -> None:
         "--image",
         action="append",
         default=[],
-        metavar="NAME=FILE.py:Class",
-        help="run containers of this image as schedulers with this plugin; may be repeated",
+        metavar="NAME[=FILE.py:Class]",
+        help="run containers of this image as processes of this user, which can read your files. "
+        "With a plugin: as schedulers with that plugin alone. Without one: as any `mooring` "
+        "command, with any plugin that a container's arguments name, so whoever may create pods "
+        "may run code as you. May be repeated. Other images are simulated",
+    )
+    parser.add_argument(
+        "--run-loaded-images",
+        action="store_true",
+        help="run such containers also for pods and workloads of -f and --from-kubeconfig, which "
+        "are otherwise simulated",
     )
     parser.add_argument(
         "--runtime-config",
@@ -215,11 +224,15 @@ def _check_scheduling(args: argparse.Namespace) -> None:
 
 
 def _run_cluster(args: argparse.Namespace) -> int:
+    from mooring.kubelet.image_contents import parse_image
     from mooring.observe.file_rights import warn_of_changeable
     from mooring.observe.logs import configure
+    from mooring.registry import plugin_files
 
     verbosity = configure(v=args.v)
     warn_of_changeable(map(str, (*_plugin_files(args), *filter(None, (args.config,)))))
+    images = [parse_image(one) for one in args.image]
+    warn_of_changeable(plugin_files(plugin for _, plugin in images))
     settings = _settings(args)
     # Again, because loading the plugins has created loggers.
     verbosity.apply()
@@ -277,6 +290,7 @@ def _settings(args: argparse.Namespace) -> LocalClusterSettings:
         replayer=_replayer(args.journal),
         explain_memory=_explain_memory(args.explain_memory),
         images=ImageContents(map(parse_image, args.image)),
+        run_loaded_images=args.run_loaded_images,
         source=load_kubeconfig(source) if source is not None else None,
     )
 
@@ -285,7 +299,7 @@ def _replayer(journal: str | None) -> AttemptReplayer | None:
     """Return the replayer that explains attempts of the journal; None without a journal."""
     if journal is None:
         return None
-    from mooring.insight.replay.child_replayer import ChildReplayer
+    from mooring.replay.child_replayer import ChildReplayer
 
     return ChildReplayer()
 
@@ -342,18 +356,18 @@ def _enabled(text: str, features: frozenset[str]) -> tuple[str, ...]:
     return tuple(name for name in asked if name not in refused)
 
 
-def _plan(args: argparse.Namespace) -> Plan:
+def _plan(args: argparse.Namespace) -> Rules:
     """Load the plugins and the configuration; called again whenever they change."""
     from mooring.config.defaults import SCHEDULER_NAME
     from mooring.framework.releases import parse_versions
     from mooring.local.local_gates import scheduler_gates
-    from mooring.local.local_scheduler import make_plan
+    from mooring.local.local_scheduler import make_local_rules
     from mooring.local.reloading import describe
     from mooring.registry import load_plugins
 
     try:
         plugins = [*args.plugins, *load_plugins(args.plugin)]
-        plan = make_plan(
+        plan = make_local_rules(
             args.config,
             plugins,
             scheduler_gates(
@@ -474,7 +488,7 @@ class _Up:
         if detached:
             background.say_ready(text)
 
-    def _record(self, plan: Plan | None) -> None:
+    def _record(self, plan: Rules | None) -> None:
         """Let other commands find this cluster."""
         from mooring.apiserver.api import VERSION
         from mooring.cli.up_summary import added_plugins

@@ -13,6 +13,7 @@ from mooring.cli.pid_file import KUBECONFIG
 
 if TYPE_CHECKING:
     from mooring.config import ResolvedProfile
+    from mooring.kubelet.image_contents import Image
     from mooring.local.local_cluster import LocalCluster, LocalClusterSettings
 
 #: At most this many nodes are named.
@@ -39,6 +40,8 @@ def summary(
         yield f"  {'' if place else 'scheduler':11} {_profile(profile)}"
     if not profiles:
         yield "  scheduler   none: pods stay pending until you start one, such as `mooring run`"
+    for place, (name, image) in enumerate(settings.images.named.items()):
+        yield f"  {'' if place else 'images':11} {name}, {_contents(image)}"
     shown = _from_here(kubeconfig)
     yield f"  kubeconfig  {shown}"
     tries = [f"export KUBECONFIG={shlex.quote(shown)}", "kubectl get nodes"]
@@ -75,6 +78,12 @@ def _nodes(names: Sequence[str]) -> str:
     shown = ", ".join(names[:_NAMED])
     rest = len(names) - _NAMED
     return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def _contents(image: Image) -> str:
+    if image.is_confined:
+        return f"with {', '.join(image.plugins)}"
+    return "with any plugin that a pod names: whoever may create pods may run code as you"
 
 
 def _profile(profile: ResolvedProfile) -> str:

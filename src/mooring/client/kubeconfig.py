@@ -29,6 +29,7 @@ from mooring.client.kubeconfig_file import (
 from mooring.client.tls_settings import KeyPair, Pem, TlsSettings
 from mooring.errors import ConfigError
 from mooring.observe.clock import Clock
+from mooring.observe.confinement import refuse_if_confined
 
 NO_CONFIGURATION = "invalid configuration: no configuration has been provided; name a kubeconfig"
 REMOVED_PROVIDERS = {
@@ -221,6 +222,7 @@ def _token_file(path: str, token: str) -> Callable[[Clock], Credentials]:
 
 
 def _checked(program: ExecConfig, user: str) -> ExecConfig:
+    refuse_if_confined(f"exec of {user}")
     if not program.command:
         raise ConfigError(f"command must be specified for {user} to use exec authentication plugin")
     if program.api_version not in (V1, V1BETA1):

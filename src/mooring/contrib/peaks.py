@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 import os
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -21,6 +20,7 @@ from mooring.contrib.load.load_args import MetricProvider
 from mooring.contrib.load.load_plugin import LoadPlugin
 from mooring.contrib.load.measurements import Measurements, cpu_values
 from mooring.contrib.score_ranges import highest_to_lowest, to_int64
+from mooring.observe.files import read_file
 from mooring.typing import Floats, Scores
 
 #: The environment variable that names a JSON file with the power models.
@@ -155,7 +155,7 @@ def _exp(values: Floats) -> Floats:
 def _read_models() -> dict[str, PowerModel]:
     path = os.environ.get(MODEL_FILE, "")
     try:
-        return msgspec.json.decode(Path(path).read_bytes(), type=dict[str, PowerModel])
+        return msgspec.json.decode(read_file(path), type=dict[str, PowerModel])
     except OSError as error:
         raise ConfigError(
             f"NodePowerModel is empty, and {MODEL_FILE}={path!r} cannot be read: {error.strerror}"

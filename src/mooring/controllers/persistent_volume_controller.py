@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from mooring.api import CSINode, Node, PersistentVolume, PersistentVolumeClaim, StorageClass
 from mooring.api import volume_claims as claims_of
+from mooring.api.default_values import default_storage_class_of
 from mooring.api.volume_matching import find_candidates
 from mooring.controllers.component_events import NORMAL
 from mooring.controllers.controlled_kinds import CLAIMS, VOLUMES
@@ -19,7 +20,6 @@ from mooring.errors import ApiError
 
 PROVISIONER = "volume.kubernetes.io/storage-provisioner"
 _BETA_PROVISIONER = "volume.beta.kubernetes.io/storage-provisioner"
-DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 
 
 class PersistentVolumeController(Controller):
@@ -104,13 +104,10 @@ class PersistentVolumeController(Controller):
 
     async def _give_class(self, claim: PersistentVolumeClaim) -> bool:
         """Give a claim without a class the default class; return whether there is one."""
-        found = [
-            one for one in self._classes if one.metadata.annotations.get(DEFAULT_CLASS) == "true"
-        ]
-        if not found or claims_of.BETA_STORAGE_CLASS in claim.metadata.annotations:
+        name = default_storage_class_of(self._classes)
+        if name is None or claims_of.BETA_STORAGE_CLASS in claim.metadata.annotations:
             return False
-        newest = max(found, key=lambda one: (one.metadata.creation_timestamp or "", one.name))
-        await self._patch_claim(claim, {"spec": {"storageClassName": newest.metadata.name}})
+        await self._patch_claim(claim, {"spec": {"storageClassName": name}})
         return True
 
     async def _provision(self, claim: PersistentVolumeClaim) -> None:

@@ -24,24 +24,6 @@ from mooring.framework.status import Code, Status
 _EMPTY_OF_ONE = "node(s) didn't satisfy plugin {}"
 _EMPTY_TOGETHER = "node(s) didn't satisfy plugin(s) [{}] simultaneously"
 _OUTSIDE = "node(s) didn't satisfy plugin(s) [{}]"
-#: Plugins with nothing to say about a pod that is on its node already. In kube-scheduler each of
-#: them skips such a pod itself.
-_NOT_FOR_RESIZES = frozenset(
-    (
-        "NodeUnschedulable",
-        "TaintToleration",
-        "NodeAffinity",
-        "NodePorts",
-        "VolumeRestrictions",
-        "NodeVolumeLimits",
-        "VolumeBinding",
-        "VolumeZone",
-        "PodTopologySpread",
-        "InterPodAffinity",
-        "DynamicResources",
-        "NodeDeclaredFeatures",
-    )
-)
 _ANSWERS = "a set of node names, a Status or None"
 
 
@@ -72,14 +54,12 @@ def run_pre_filter(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) 
 
 def _run_pre_filter(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -> PreFilterResult:
     result = PreFilterResult()
-    skipped: list[str] = []
+    skipped = _skipped_for_resize(profile, pod)
     name = ""
-    resizes = bool(pod.spec.node_name) and _is_resized(profile, pod)
     try:
         for step in profile.pre_filter:
             name = step.name
-            if resizes and name in _NOT_FOR_RESIZES:
-                skipped.append(name)
+            if name in skipped:
                 continue
             answer = step.call(state, pod, nodes)
             if answer is None:
@@ -119,11 +99,14 @@ def _run_pre_filter(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes)
     return result
 
 
-def _is_resized(profile: Profile, pod: Pod) -> bool:
-    """Return whether a pod is on its node already, and waits for room for its resize."""
-    features = profile.handle.features
-    gate = features.enabled("InPlacePodVerticalScalingSchedulerPreemption")
-    return gate and is_resize_deferred(pod)
+def _skipped_for_resize(profile: Profile, pod: Pod) -> list[str]:
+    """Return the plugins that are left out because a pod waits on its node for its resize."""
+    if not pod.spec.node_name or not is_resize_deferred(pod):
+        return []
+    if not profile.handle.features.enabled("InPlacePodVerticalScalingSchedulerPreemption"):
+        return []
+    # In kube-scheduler each of these plugins skips such a pod itself.
+    return [name for name, plugin in profile.plugins.items() if plugin.skips_resizes]
 
 
 def _failed(name: str, status: Status) -> Status:

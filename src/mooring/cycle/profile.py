@@ -153,6 +153,7 @@ class Profile:
         self.pod_group_post_filter = self._steps(
             Point.POD_GROUP_POST_FILTER, "pod_group_post_filter"
         )
+        self.assumed_status = self._steps(Point.RESERVE, "assumed_status", optional=True)
         self.reserve = self._steps(Point.RESERVE, "reserve", optional=True)
         self.unreserve = self._steps(Point.RESERVE, "unreserve", optional=True)[::-1]
         self.permit = self._steps(Point.PERMIT, "permit")

@@ -249,7 +249,7 @@ class ProfileHandle:
     def preemptor(self, plugin: str, policy: PreemptionPolicy) -> Preemptor:
         """Return what carries out preemptions for a plugin, under its own policy."""
         # Loaded when a plugin preempts: the test of another plugin does not need it.
-        from mooring.plugins.preemption.evaluator import Evaluator
+        from mooring.preemption.evaluator import Evaluator
 
         return Evaluator(plugin, self, policy)
 

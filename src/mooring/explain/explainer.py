@@ -22,7 +22,7 @@ from mooring.explain.attempt_history import AttemptHistory
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.examination import Examination
 from mooring.explain.filter_verdicts import PASSES
-from mooring.explain.journal.journal_questions import (
+from mooring.explain.journal_questions import (
     JournalAnswer,
     JournalAnswers,
     JournalQuestion,

@@ -65,6 +65,11 @@ class Plugin:
     #: Whether `filter_nodes` may take long. It is then called only with the nodes that no other
     #: plugin has refused, and asked for no more answers after an error.
     filters_slowly: ClassVar[bool] = False
+    #: Whether PreFilter and Filter are left out for a pod that waits on its node for a resize: they
+    #: decided about the node when the pod was placed there.
+    skips_resizes: ClassVar[bool] = False
+    #: Whether a pod whose resize is refused after Filter is retried on the events of this plugin.
+    limits_resizes: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Set the default name."""

@@ -239,6 +239,16 @@ class Point(Enum):
                 "so it must be idempotent.",
             ),
         ),
+        (
+            Method(
+                "assumed_status",
+                _ON_NODE,
+                "a `PodStatus`",
+                "Return the status with which the scheduler counts the pod until the API server "
+                "reports it on its node. Called before `reserve`; return `pod.status` to change "
+                "nothing.",
+            ),
+        ),
     )
     PERMIT = ExtensionPoint(
         "permit",

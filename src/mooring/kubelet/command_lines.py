@@ -18,6 +18,16 @@ _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 _RUN = "run"
 
 
+class RefusedCommandError(Exception):
+    """A command of Mooring that an image with one plugin does not run."""
+
+    def __init__(self, command: str) -> None:
+        super().__init__(
+            f'"{command}" is refused: an image that `mooring up --image NAME=PLUGIN` names runs '
+            "only `mooring run`"
+        )
+
+
 class NoSuchProgramError(Exception):
     """A program that an image does not contain, reported in the words of runc."""
 
@@ -47,8 +57,8 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
 def command_line(container: Object, image: Image, environment: Mapping[str, str]) -> list[str]:
     """Return the arguments of `mooring` for a container's command and args.
 
-    An image's own entry point is `mooring run`. The usual program names of schedulers also stand
-    for it, and in a mapped image (`--image`) any program name does.
+    An image's own entry point is `mooring run`. Any program name but `mooring` and those of shells
+    also stands for it. The plugins of a confined image are not part of the command line.
     """
     command = [expand(one, environment) for one in container.get("command") or ()]
     words = [expand(one, environment) for one in container.get("args") or ()]
@@ -57,20 +67,23 @@ def command_line(container: Object, image: Image, environment: Mapping[str, str]
         name = posixpath.basename(program)
         if name == OWN:
             words = words or [_RUN]
-        elif name in _SCHEDULERS or (image.mapped and name not in _SHELLS):
-            words = [_RUN, *words]
-        else:
+        elif name in _SHELLS:
             raise NoSuchProgramError(program)
+        else:
+            words = [_RUN, *words]
     elif not words or words[0].startswith("-"):
         words = [_RUN, *words]
-    elif posixpath.basename(words[0]) in (*_SCHEDULERS, OWN) or (
+    elif words[0] != _RUN and (image.is_confined or _is_program(words[0])):
         # The image may have no entry point; then the first word is the program.
-        image.mapped and words[0] != _RUN
-    ):
         return command_line({"command": words}, image, {})
-    if words[0] != _RUN:
-        return words
-    return [*words, *(f"--plugin={one}" for one in image.plugins)]
+    if words[0] != _RUN and image.is_confined:
+        raise RefusedCommandError(words[0])
+    return words
+
+
+def _is_program(word: str) -> bool:
+    """Return whether the first argument names a program, not a command of `mooring`."""
+    return "/" in word or word in (OWN, *_SCHEDULERS)
 
 
 def flag_value(words: list[str], name: str) -> str | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import socket
+from ipaddress import ip_address
 
 from mooring.kubelet.command_lines import flag_value
 
 _HOST = "127.0.0.1"
 _SECURE_PORT = 10259
 _LAST = 65535
-_ANY = ("", "0.0.0.0", "::")
 
 
 class Ports:
@@ -34,7 +34,7 @@ class Ports:
             if not given.isdigit() or not 0 < int(given) <= _LAST:
                 # Port 0 serves nothing, and the scheduler itself reports an invalid port.
                 continue
-            if (flag_value(words, address_flag) or "") in _ANY:
+            if _is_reachable(flag_value(words, address_flag) or ""):
                 changed.append(f"--{address_flag}={_HOST}")
             port = self._free(int(given), owner)
             if str(port) != given:
@@ -51,6 +51,14 @@ class Ports:
             port = _bind(0)
         self._taken[port] = owner
         return port
+
+
+def _is_reachable(address: str) -> bool:
+    """Return whether others can reach an address; the scheduler itself reports an invalid one."""
+    try:
+        return not address or not ip_address(address).is_loopback
+    except ValueError:
+        return False
 
 
 def _bind(port: int) -> int:

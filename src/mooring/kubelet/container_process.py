@@ -8,12 +8,21 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from mooring.kubelet.container_log import ContainerLog
-from mooring.observe.files import ROOT
+import msgspec
 
-#: The module that runs the command line; its process ends when this one does.
-_FIRST = "mooring.cli.container"
-_PATHS = ("PATH", "PYTHONPATH")
+from mooring.kubelet.container_log import ContainerLog
+from mooring.kubelet.container_start import ContainerStart, without_obeyed
+from mooring.kubelet.image_contents import Image
+from mooring.observe.confinement import CONFINED
+from mooring.observe.files import ROOT, WORKING
+
+#: Runs the command line in a process that ends when this one does. The search path is this
+#: process's own: nothing of the pod may change where modules are found.
+_FIRST = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
+    "from mooring.cli.container import run; sys.exit(run())"
+)
+_TEMPORARY = "tmp"
 _SIGNALLED = 128
 _CHUNK = 64 * 1024
 
@@ -30,27 +39,47 @@ class ContainerProcess:
         self.exit_code: int | None = None
 
     async def start(
-        self, words: Sequence[str], environment: Mapping[str, str], root: Path, folder: Path
+        self,
+        words: Sequence[str],
+        environment: Mapping[str, str],
+        root: Path,
+        working: str,
+        image: Image,
     ) -> None:
-        """Start the process in `folder`; it sees the directory `root` as its file system root."""
-        # The process starts in another directory, so relative search paths must become absolute.
-        kept = {
-            name: os.pathsep.join(map(os.path.abspath, os.environ[name].split(os.pathsep)))
-            for name in _PATHS
-            if os.environ.get(name)
-        }
-        fixed = {ROOT: str(root), "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
+        """Start the process; it sees the directory `root` as its file system root.
+
+        `working` is its working directory as the container names it.
+        """
+        folder = root / working.lstrip("/")
+        temporary = root / _TEMPORARY
+        for one in (folder, temporary):
+            one.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fixed = {ROOT: str(root), WORKING: working, "TMPDIR": str(temporary)}
+        if image.is_confined:
+            environment = without_obeyed(environment)
+            fixed[CONFINED] = "1"
+        start = ContainerStart(
+            words=tuple(words),
+            # The owner's home folder has credentials.
+            environment={"HOME": str(root), **environment, **fixed},
+            folder=str(folder),
+            plugins=image.plugins if image.is_confined else None,
+        )
+        path = [os.path.abspath(one) for one in sys.path if one]
         self._process = await asyncio.create_subprocess_exec(
-            # -P: do not import modules from the container's working directory.
-            *(sys.executable, "-P", "-m", _FIRST, *words),
+            # -I: neither variables nor the user's or the working directory change the interpreter.
+            *(sys.executable, "-I", "-u", "-X", "utf8", "-c", _FIRST),
+            msgspec.json.encode(path).decode(),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            cwd=folder,
-            env={**kept, **environment, **fixed},
+            cwd=root,
+            env={"PATH": os.environ.get("PATH", os.defpath)},
             # Ctrl-C at the terminal must not reach the containers: `close` stops them.
             start_new_session=True,
         )
+        assert self._process.stdin is not None
+        self._process.stdin.write(start.encode())
         self._watching = asyncio.get_running_loop().create_task(self._watch(self._process))
 
     async def _watch(self, process: asyncio.subprocess.Process) -> None:

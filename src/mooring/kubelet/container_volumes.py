@@ -17,6 +17,7 @@ from typing import Any
 from mooring.kubelet.command_lines import expand
 from mooring.kubelet.pod_fields import PodFieldError, field_value, resource_value
 from mooring.kubelet.pod_sources import PodSources, SourceError
+from mooring.observe.files import file_name
 
 Object = dict[str, Any]
 #: Data and mode by path.
@@ -54,15 +55,23 @@ class Volumes:
     async def lay_out(self, pod: Object) -> None:
         """Write every volume from its sources; raise VolumeError if a source is missing."""
         for volume in pod["spec"].get("volumes") or ():
-            folder = self._folder / volume["name"]
+            folder = self._place(volume["name"])
             try:
                 files = await self._files(pod, volume)
             except (SourceError, PodFieldError) as error:
                 raise VolumeError(volume["name"], str(error)) from None
             folder.mkdir(mode=_OWNER, parents=True, exist_ok=True)
             if files is not None:
-                _write(folder, files, self._written.get(volume["name"], set()))
+                files = {inside(name): one for name, one in files.items()}
+                try:
+                    _write(folder, files, self._written.get(volume["name"], set()))
+                except OSError as error:
+                    raise VolumeError(volume["name"], str(error)) from None
                 self._written[volume["name"]] = set(files)
+
+    def _place(self, name: str) -> Path:
+        # Objects of other clusters are not validated here: a name may be a path.
+        return self._folder / file_name(name)
 
     async def _files(self, pod: Object, volume: Object) -> Files | None:
         """Return the files of a volume; None if it starts empty and the pod writes it."""
@@ -104,17 +113,19 @@ class Volumes:
         root.mkdir(mode=_OWNER, parents=True)
         mounts = container.get("volumeMounts") or ()
         for mount in sorted(mounts, key=lambda one: len(one["mountPath"])):
-            place = root / os.path.normpath("/" + mount["mountPath"]).lstrip("/")
+            place = root / inside(mount["mountPath"])
             place.parent.mkdir(mode=_OWNER, parents=True, exist_ok=True)
             part = mount.get("subPath") or expand(mount.get("subPathExpr", ""), environment)
-            part = os.path.normpath("/" + part).lstrip("/")
-            _mount(self._folder / mount["name"], part, place)
-        working = container.get("workingDir") or "/"
-        self.working_folder(root, working).mkdir(mode=_OWNER, parents=True, exist_ok=True)
+            _mount(self._place(mount["name"]), inside(part), place)
 
-    def working_folder(self, root: Path, path: str) -> Path:
-        """Return the working directory of a container's process."""
-        return root / os.path.normpath("/" + path).lstrip("/")
+
+def inside(path: str) -> str:
+    """Return a path relative to the folder that it is in; `..` does not lead out of it.
+
+    >>> inside("/../etc/a"), inside("/")
+    ('etc/a', '')
+    """
+    return os.path.normpath("/" + path).lstrip("/")
 
 
 def _mount(volume: Path, part: str, place: Path) -> None:
@@ -175,7 +186,7 @@ def _check_host_path(source: Object) -> None:
 def _write(folder: Path, files: Files, before: set[str]) -> None:
     """Make a directory hold these files; each one is replaced atomically."""
     for name, (data, mode) in files.items():
-        path = folder / os.path.normpath("/" + name).lstrip("/")
+        path = folder / name
         if path.is_file() and path.read_bytes() == data:
             continue
         path.parent.mkdir(mode=_OWNER, parents=True, exist_ok=True)

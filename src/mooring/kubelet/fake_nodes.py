@@ -19,6 +19,7 @@ from mooring.kubelet import node_status
 from mooring.kubelet.node_reporter import NodeReporter
 from mooring.kubelet.pod_runner import PodRunner
 from mooring.kubelet.real_pods import ContainerSettings
+from mooring.kubelet.simulated_pods import SimulatedPods
 from mooring.observe.clock import Clock, SystemClock
 
 #: Stores a copy of a node under another name and address; a node that exists is left as it is.
@@ -84,6 +85,11 @@ class FakeNodes:
     def log_source(self) -> LogSource | None:
         """Return the logs of containers that really run; None without `containers`."""
         return self._runner.real
+
+    @property
+    def simulated(self) -> SimulatedPods | None:
+        """Return the pods that would run with more flags; None without `containers`."""
+        return None if self._runner.real is None else self._runner.real.simulated
 
     async def start(self) -> None:
         """Create the missing nodes, wait for the informers, and start the kubelets."""

@@ -1,4 +1,4 @@
-"""Which images really run: schedulers built with Mooring."""
+"""The images whose containers run as processes: those that the user names with `--image`."""
 
 from __future__ import annotations
 
@@ -9,40 +9,60 @@ import msgspec
 
 from mooring.errors import ConfigError
 
-#: An image of this name, from any registry, is Mooring itself.
+#: The name of Mooring's own image and program.
 OWN = "mooring"
 _HUB = "docker.io"
+_EXPECTED = 'expected "NAME", "NAME=FILE.py:Class" or "NAME=package.module:Class"'
 
 
 class Image(msgspec.Struct, frozen=True):
-    """The contents of an image: Mooring, and the plugins built into it."""
+    """The contents of an image: Mooring, and the plugins that the user says are in it."""
 
+    #: Files with absolute paths, and modules. Without any, a container runs what it names itself.
     plugins: tuple[str, ...] = ()
-    #: Whether the user said what is in it (`--image`); its program may then have any name.
-    mapped: bool = False
+
+    @property
+    def is_confined(self) -> bool:
+        """Return whether its containers run these plugins alone."""
+        return bool(self.plugins)
 
 
 class ImageContents:
-    """The known images. `mapped` has pairs of an image's name and a plugin.
+    """The images that the user has named. `mapped` has pairs of an image's name and a plugin or "".
 
-    A name without a path stands for images of that name from any registry, as `mooring` does.
+    A name without a path stands for images of that name from any registry. All other images are
+    simulated: no object of the API starts a process by itself.
     """
 
     def __init__(self, mapped: Iterable[tuple[str, str]] = ()) -> None:
-        self._plugins: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._images: dict[tuple[str, str], Image] = {}
+        #: The images as the user has named them.
+        self.named: dict[str, Image] = {}
         for given, plugin in mapped:
             name, tag = split_reference(given)
             key = (name if "/" in given else _last(name), tag)
-            self._plugins[key] = (*self._plugins.get(key, ()), plugin)
+            known = self._images.get(key)
+            if known is not None and known.is_confined != bool(plugin):
+                raise ConfigError(
+                    f"--image {given}: is given with a plugin and without one; a container either "
+                    "runs that plugin alone or any plugin that it names"
+                )
+            before = known.plugins if known is not None else ()
+            image = Image((*before, plugin) if plugin else ())
+            self._images[key] = self.named[given] = image
 
     def find(self, reference: str) -> Image | None:
         """Return the contents of an image; None for one that is simulated."""
         name, tag = split_reference(reference)
         short = _last(name)
         for key in ((name, tag), (name, ""), (short, tag), (short, "")):
-            if key in self._plugins:
-                return Image(self._plugins[key], mapped=True)
-        return Image() if short == OWN else None
+            if key in self._images:
+                return self._images[key]
+        return None
+
+    def lacks(self, reference: str) -> bool:
+        """Return whether an image is Mooring by its name, but the user has not named it."""
+        return self.find(reference) is None and _last(split_reference(reference)[0]) == OWN
 
 
 def _last(name: str) -> str:
@@ -72,14 +92,19 @@ def split_reference(reference: str) -> tuple[str, str]:
 
 
 def parse_image(text: str) -> tuple[str, str]:
-    """Parse NAME=PLUGIN, the value of `--image`; a plugin's file becomes an absolute path."""
+    """Parse NAME or NAME=PLUGIN, the value of `--image`; the plugin is "" if there is none.
+
+    A plugin's file becomes an absolute path.
+    """
     # Neither an image's name nor a plugin reference contains "=".
     name, found, plugin = text.partition("=")
+    if not name or any(map(str.isspace, name)) or ".py" in name:
+        raise ConfigError(f"--image {text}: {_EXPECTED}")
+    if not found:
+        return name, ""
     where, _, attribute = plugin.rpartition(":")
-    if not found or not name or not where or not attribute.isidentifier():
-        raise ConfigError(
-            f'--image {text}: expected "NAME=FILE.py:Class" or "NAME=package.module:Class"'
-        )
+    if not where or not attribute.isidentifier():
+        raise ConfigError(f"--image {text}: {_EXPECTED}")
     if where.endswith(".py"):
         file = Path(where)
         if not file.is_file():

@@ -75,7 +75,7 @@ class NodeReporter(Controller):
         now = self.context.clock.now()
         ready = [one for one in node.status.conditions if one.type == "Ready"]
         fresh = ready and ready[0].reason != node_status.SILENT
-        complete = fresh and node.status.capacity and node.status.addresses
+        complete = fresh and node.status.capacity and node_status.internal_ip(node)
         if complete:
             beat = ready[0].last_heartbeat_time
             if beat is None or now - parse_time(beat) < REPORT_SECONDS:

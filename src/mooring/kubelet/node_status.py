@@ -86,8 +86,11 @@ def first_report(
         status["capacity"] = capacity
     if not known.allocatable:
         status["allocatable"] = known.capacity or capacity
-    if not known.addresses:
-        status["addresses"] = addresses(node.metadata.name, address)
+    if not internal_ip(node):
+        missing = addresses(node.metadata.name, address)
+        there = [{"type": one.type, "address": one.address} for one in known.addresses]
+        types = {one.type for one in known.addresses}
+        status["addresses"] = [*there, *(one for one in missing if one["type"] not in types)]
     if not known.node_info.kubelet_version:
         status["nodeInfo"] = {
             "architecture": "amd64",

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address
 
 from mooring.api import Node, Pod, parse_time
 from mooring.client.client import STRATEGIC
-from mooring.controllers.component_events import NORMAL
+from mooring.controllers.component_events import NORMAL, WARNING
 from mooring.controllers.controlled_kinds import PODS
 from mooring.controllers.controller import Controller, ControllerContext
 from mooring.controllers.owners import controller_of
@@ -16,6 +16,7 @@ from mooring.controllers.work_queue import Key
 from mooring.informers.store import EventHandler
 from mooring.kubelet import commands, node_status, pod_status
 from mooring.kubelet.real_pods import ContainerSettings, RealPods
+from mooring.kubelet.simulated_pods import REASON
 
 _FIRST_ADDRESS = IPv4Address("10.244.0.2")
 #: With more pods than this, container Events are not recorded: nobody would read them.
@@ -60,17 +61,22 @@ class PodRunner(Controller):
         pod: Pod | None = self._pods.get(key[1], key[0])
         if self.real is not None:
             await self.real.forget(key, pod.metadata.uid if pod is not None else "")
+        if self.real is not None and (pod is None or pod.is_finished):
+            self.real.simulated.forget(key)
         if pod is None or not pod.spec.node_name:
             return None
         node: Node | None = self._nodes.get(pod.spec.node_name)
         if node is None or not node_status.is_fake(node):
             return None
-        if node_status.ready_condition(node) != "True":
+        if node_status.ready_condition(node) != "True" or not node_status.internal_ip(node):
+            # A pod's status needs the host's address; the node's next change comes back here.
             return None
         if pod.is_terminating:
             return await self._end(pod)
         if pod.is_finished:
             return None
+        if self.real is not None and (why := self.real.simulated.note(pod)):
+            self.events.record(pod, WARNING, REASON, why, host=pod.spec.node_name)
         if self.real is not None and self.real.runs(pod):
             return await self._run_really(self.real, pod, node)
         if pod.status.phase != "Running":

@@ -14,17 +14,22 @@ from mooring.api import Pod
 from mooring.api.timestamps import format_time
 from mooring.client.client import Client
 from mooring.controllers.component_events import NORMAL, WARNING
-from mooring.kubelet.command_lines import NoSuchProgramError, command_line
+from mooring.kubelet.command_lines import (
+    NoSuchProgramError,
+    RefusedCommandError,
+    command_line,
+)
 from mooring.kubelet.container_environment import environment
 from mooring.kubelet.container_log import ContainerLog
 from mooring.kubelet.container_ports import Ports
 from mooring.kubelet.container_process import ContainerProcess
-from mooring.kubelet.container_volumes import VolumeError, Volumes
+from mooring.kubelet.container_volumes import VolumeError, Volumes, inside
 from mooring.kubelet.image_contents import Image, ImageContents
 from mooring.kubelet.pod_sources import PodSources, SourceError
 from mooring.kubelet.pod_status import running_container
 from mooring.kubelet.real_container import RealContainer, pod_text
 from mooring.observe.clock import Clock
+from mooring.observe.files import file_name
 
 Object = dict[str, Any]
 #: Records an Event about a pod: type, reason and message.
@@ -62,7 +67,7 @@ class RealPod:
         self._raw = raw
         self._around = around
         self._changed = changed
-        self._folder = around.folder / self.uid
+        self._folder = around.folder / file_name(self.uid)
         self._folder.mkdir(mode=0o700, parents=True)
         (self._folder / "logs").mkdir(mode=0o700)
         self._sources = PodSources(around.client, around.clock, raw)
@@ -178,7 +183,7 @@ class RealPod:
             words = command_line(raw, container.image, variables)
             variables.setdefault("HOSTNAME", pod.metadata.name)
             await self._start(container, raw, words, variables)
-        except (NoSuchProgramError, OSError) as error:
+        except (NoSuchProgramError, RefusedCommandError, OSError) as error:
             # Conflicting mounts raise OSError; a container runtime fails to start them too.
             container.fail(pod, str(error), now)
             tell(WARNING, "Failed", f"Error: {error}")
@@ -190,15 +195,17 @@ class RealPod:
         self, container: RealContainer, raw: Object, words: list[str], variables: dict[str, str]
     ) -> None:
         around, spec = self._around, container.spec
-        root = self._folder / "roots" / spec.name
+        name = file_name(spec.name)
+        root = self._folder / "roots" / name
         self._volumes.mount(raw, root, variables)
         owner = f"{self.uid}/{spec.name}"
         around.ports.release(owner)
         run = container.restarts + (container.ended is not None)
-        log = ContainerLog(self._folder / "logs" / f"{spec.name}.{run}", around.clock)
+        log = ContainerLog(self._folder / "logs" / f"{name}.{run}", around.clock)
         process = ContainerProcess(log, partial(self._ended, owner))
-        where = self._volumes.working_folder(root, spec.working_dir or "/")
-        await process.start(around.ports.adapt(words, owner), variables, root, where)
+        words = around.ports.adapt(words, owner)
+        working = f"/{inside(spec.working_dir or '')}"
+        await process.start(words, variables, root, working, container.image)
         container.begin(process, log, format_time(around.clock.now()))
 
     def _ended(self, owner: str) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from mooring.api import Pod
+from mooring.api.kinds import decode_as
 from mooring.apiserver import refusals
 from mooring.apiserver.http import ByteStream
 from mooring.apiserver.subresources.pod_logs import PodLogOptions, no_previous
@@ -26,6 +27,7 @@ from mooring.kubelet.image_contents import ImageContents
 from mooring.kubelet.observed_status import observed
 from mooring.kubelet.real_container import CREATING, RealContainer
 from mooring.kubelet.real_pod import PodRuntime, RealPod, Tell
+from mooring.kubelet.simulated_pods import IsLoaded, SimulatedPods
 
 Object = dict[str, Any]
 
@@ -39,6 +41,9 @@ class ContainerSettings(msgspec.Struct, frozen=True):
     #: The API server's URL.
     server: str
     images: ImageContents = msgspec.field(default_factory=ImageContents)
+    #: Tells loaded pods, which start no process unless `run_loaded`; None if there are none.
+    is_loaded: IsLoaded | None = None
+    run_loaded: bool = False
 
 
 class RealPods:
@@ -56,6 +61,8 @@ class RealPods:
         self._context = context
         self._changed = changed
         self._images = settings.images
+        #: Decides which pods run.
+        self.simulated = SimulatedPods(settings.images, settings.is_loaded, settings.run_loaded)
         self._services = service_variables(settings.server)
         self._ports = Ports()
         self._folder: Path | None = None
@@ -63,7 +70,10 @@ class RealPods:
 
     def runs(self, pod: Pod) -> bool:
         """Return whether any container of a pod really runs."""
-        return any(self._images.find(one.image) is not None for one in pod.spec.containers)
+        real = self._pods.get((pod.metadata.namespace, pod.metadata.name))
+        if real is not None and real.uid == pod.metadata.uid:
+            return True
+        return self.simulated.runs(pod)
 
     async def sync(
         self, pod: Pod, addresses: tuple[str, str], tell: Tell
@@ -72,7 +82,10 @@ class RealPods:
         key = (pod.metadata.namespace, pod.metadata.name)
         real = self._pods.get(key)
         if real is None:
-            real = self._pods[key] = await self._make(pod, key)
+            made = await self._make(pod, key)
+            if made is None:
+                return None, None
+            real = self._pods[key] = made
         again = await real.sync(pod, addresses, tell)
         when = self._context.timestamp()
         statuses = real.statuses(pod, when)
@@ -83,8 +96,11 @@ class RealPods:
         real.reported = news
         return status, again
 
-    async def _make(self, pod: Pod, key: Key) -> RealPod:
+    async def _make(self, pod: Pod, key: Key) -> RealPod | None:
+        """Return a new real pod; None if another pod has taken its name."""
         raw = await self._context.writer.get(PODS, *key)
+        if raw["metadata"]["uid"] != pod.metadata.uid:
+            return None
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="mooring-pods-"))
         around = PodRuntime(
@@ -114,6 +130,8 @@ class RealPods:
         metadata, spec = pod["metadata"], pod["spec"]
         named = next((one for one in spec["containers"] if one["name"] == container), None)
         if named is None or self._images.find(named["image"]) is None:
+            return None
+        if not self.runs(decode_as(pod, Pod)):
             return None
         real = self._pods.get((metadata["namespace"], metadata["name"]))
         found = real.find(container) if real and real.uid == metadata["uid"] else None

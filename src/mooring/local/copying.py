@@ -55,7 +55,8 @@ def keep(cluster: ServerState, served: Served, obj: Object) -> bool:
     full["metadata"] = {**full["metadata"], "finalizers": finalizers}
     if not finalizers:
         del full["metadata"]["finalizers"]
-    stored = cluster.store.put(served.store, key, version_conversion.to_stored(served, full))
+    full = version_conversion.to_stored(served, full)
+    stored = cluster.store.put(served.store, key, full, is_loaded=True)
     strategies.after_write(cluster, served, stored.object, None)
     return True
 

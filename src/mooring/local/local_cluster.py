@@ -18,17 +18,18 @@ from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.resources import Resource
 from mooring.client.transports import make_transport
+from mooring.config.rules import Rules
 from mooring.controllers.controlled_kinds import COMPOSITE_POD_GROUPS, POD_GROUPS, WORKLOADS
 from mooring.controllers.controller import Controller
 from mooring.controllers.controllers import GROUP_KINDS, KINDS, SCHEDULING_KINDS
 from mooring.explain.attempt_history import DEFAULT_MEMORY
 from mooring.explain.explainer import Explainer
-from mooring.explain.journal.journal_folder import JournalFolder
-from mooring.explain.journal.journal_limits import MAX_BYTES
-from mooring.explain.journal.journal_questions import AttemptReplayer
+from mooring.explain.journal_questions import AttemptReplayer
+from mooring.journal.journal_folder import JournalFolder
+from mooring.journal.journal_limits import MAX_BYTES
 from mooring.kubelet.image_contents import ImageContents
 from mooring.local.custom_definitions import SETS, definitions, sets_for
-from mooring.local.local_scheduler import LocalScheduler, Plan
+from mooring.local.local_scheduler import LocalScheduler
 from mooring.local.seeding import seed
 from mooring.local.source_cluster import Copied, SourceCluster
 from mooring.local.workers import Workers
@@ -44,7 +45,7 @@ class LocalClusterSettings(msgspec.Struct, frozen=True):
 
     server: ServerSettings
     #: What the scheduler runs; None starts the cluster without a scheduler.
-    plan: Plan | None
+    plan: Rules | None
     nodes: int = 0
     #: The objects it starts with, and the file and line of each; nodes become fake nodes.
     objects: tuple[tuple[dict[str, Any], Where], ...] = ()
@@ -61,6 +62,8 @@ class LocalClusterSettings(msgspec.Struct, frozen=True):
     explain_memory: int = DEFAULT_MEMORY
     #: Which container images really run.
     images: ImageContents = msgspec.field(default_factory=ImageContents)
+    #: Whether pods that a file or another cluster brought, and pods made for them, may really run.
+    run_loaded_images: bool = False
 
 
 class LocalCluster:
@@ -105,13 +108,16 @@ class LocalCluster:
             await self._copy(settings.source)
         admin = Client(LocalTransport(server.api, _ADMIN), clock=clock)
         sets = {*settings.custom_sets, *_sets_of(settings.plan)}
-        await seed(server.cluster, admin, (*_definitions(sets), *settings.objects))
+        loader = Client(LocalTransport(server.api, _ADMIN, loads=True), clock=clock)
+        await seed(server.cluster, admin, _definitions(sets))
+        await seed(server.cluster, loader, settings.objects)
         groups = _served_groups(server)
         workers = Workers(
             server,
             clock,
             nodes=settings.nodes,
             images=settings.images,
+            run_loaded=settings.run_loaded_images,
             controllers=_controllers(groups, sets),
             collected=groups,
             progress=self._progress,
@@ -146,8 +152,8 @@ class LocalCluster:
         finally:
             await client.close()
 
-    async def replace_scheduler(self, plan: Plan) -> None:
-        """Switch to another plan; if its plugins cannot be created, the old one stays in use."""
+    async def replace_scheduler(self, plan: Rules) -> None:
+        """Switch to other rules; if its plugins cannot be created, the old one stays in use."""
         assert self._scheduler is not None
         admin = Client(LocalTransport(self.server.api, _ADMIN), clock=self._clock)
         await seed(self.server.cluster, admin, _definitions(_sets_of(plan)))
@@ -185,7 +191,7 @@ def _controllers(
     )
 
 
-def _sets_of(plan: Plan | None) -> tuple[str, ...]:
+def _sets_of(plan: Rules | None) -> tuple[str, ...]:
     """Return the sets of custom resources that the plugins of a plan read."""
     profiles = () if plan is None else plan.config.profiles
     return sets_for(name for profile in profiles for name in profile.plugins)

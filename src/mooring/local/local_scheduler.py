@@ -7,36 +7,39 @@ import logging
 import os
 from collections.abc import Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from mooring.apiserver.api import Api
 from mooring.apiserver.auth.authorization import MASTERS
 from mooring.apiserver.http import RequestUser
 from mooring.apiserver.in_process_transport import LocalTransport
-from mooring.app.config_source import warn_unused
 from mooring.app.watchdog import LoopWatchdog
 from mooring.client.client import Client
-from mooring.config import LoadResult, default_config, load_config
+from mooring.config import LoadResult, default_config
 from mooring.config.defaults import SCHEDULER_NAME
+from mooring.config.extender_effects import with_extenders
+from mooring.config.rules import Rules, make_rules
 from mooring.explain.attempt_history import DEFAULT_MEMORY, make_history
 from mooring.explain.explainer import Explainer
-from mooring.explain.journal.journal import SchedulingJournal
-from mooring.explain.journal.journal_folder import JournalFolder
-from mooring.explain.journal.journal_questions import AttemptReplayer
-from mooring.extenders.extenders import with_extenders
+from mooring.explain.journal_questions import AttemptReplayer
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import Point
 from mooring.framework.release_metrics import make_metrics
+from mooring.journal.journal import SchedulingJournal
+from mooring.journal.journal_folder import JournalFolder
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error
-from mooring.registry import Registry, default_registry
+from mooring.registry import Registry
 from mooring.scheduler.running_scheduler import RunningScheduler
 from mooring.serve.side_loop import SideLoop
 
 log = logging.getLogger(__name__)
 
+OWN_CONNECTION = (
+    '{file}: clientConnection.kubeconfig: "{kubeconfig}" is not read: the scheduler of a local '
+    "cluster uses that cluster"
+)
 WAITING = "The scheduler waits for a resource that a plugin asks for"
 #: After this many seconds a cluster counts as started although its scheduler still waits.
 PATIENCE = 5.0
@@ -46,36 +49,34 @@ _AGENT = "kube-scheduler"
 USER = RequestUser("system:kube-scheduler", (MASTERS,))
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """Which profiles run which plugins."""
-
-    config: LoadResult
-    registry: Registry
-    features: FeatureGates
-
-
-def make_plan(
+def make_local_rules(
     file: str | os.PathLike[str] | None,
     plugins: Sequence[type[Plugin]],
     features: FeatureGates,
     *,
     default_scheduler: bool = True,
-) -> Plan:
-    """Return the plan for a configuration file and plugins; raise if they are invalid.
+) -> Rules:
+    """Return the rules of a configuration file and plugins; raise if they are invalid.
 
-    Without a file the plugins run in addition to the defaults. If the file has no profile
+    See `make_rules`. If the file has no profile
     default-scheduler, one with the defaults is added, unless `default_scheduler` is False.
     """
-    registry = default_registry(plugins)
-    if file is None:
-        names = dict.fromkeys(plugin.name for plugin in plugins)
-        config = default_config(registry=registry, feature_gates=features, enabled=names)
-    else:
-        config = load_config(file, registry=registry, feature_gates=features)
-        config = warn_unused(config, plugins, os.fspath(file))
+    rules = make_rules(file, plugins, features)
+    config = rules.config
+    if file is not None:
+        config = _warn_connection(config, os.fspath(file))
         if default_scheduler:
-            config = _with_default_scheduler(config, registry, features)
-    return Plan(with_extenders(config), registry, features)
+            config = _with_default_scheduler(config, rules.registry, features)
+    return replace(rules, config=with_extenders(config))
+
+
+def _warn_connection(loaded: LoadResult, file: str) -> LoadResult:
+    """Return a configuration with a warning if it names the kubeconfig of another cluster."""
+    kubeconfig = loaded.config.client_connection.kubeconfig
+    if not kubeconfig:
+        return loaded
+    text = OWN_CONNECTION.format(file=file, kubeconfig=kubeconfig)
+    return replace(loaded, warnings=(*loaded.warnings, text))
 
 
 def _with_default_scheduler(
@@ -104,13 +105,13 @@ class LocalScheduler:
     """A scheduler in the process of its API server.
 
     It keeps records of attempts within `explain_memory` bytes, also when it switches to another
-    plan, and writes a journal if there is a folder for it.
+    rules, and writes a journal if there is a folder for it.
     """
 
     def __init__(
         self,
         api: Api,
-        plan: Plan,
+        rules: Rules,
         clock: Clock,
         explain_memory: int = DEFAULT_MEMORY,
         journal: JournalFolder | None = None,
@@ -120,7 +121,7 @@ class LocalScheduler:
         self._journal_folder = journal
         self._client = Client(LocalTransport(api, USER, user_agent=_AGENT), clock=clock)
         self._history = make_history(explain_memory)
-        self._running, self._journal = self._make(plan)
+        self._running, self._journal = self._make(rules)
         #: Answers questions about pods.
         answers = None if journal is None else journal.answers(replayer)
         self.explainer = Explainer(self._running.scheduler, self._history, answers)
@@ -129,23 +130,23 @@ class LocalScheduler:
         self._side = SideLoop("watchdog")
         self._turning: asyncio.Task[None] | None = None
 
-    def _make(self, plan: Plan) -> tuple[RunningScheduler, SchedulingJournal | None]:
-        metrics = make_metrics(plan.features)
+    def _make(self, rules: Rules) -> tuple[RunningScheduler, SchedulingJournal | None]:
+        metrics = make_metrics(rules.gates)
         journal = None
         if self._journal_folder is not None:
             journal = self._journal_folder.begin(
-                plan.config,
-                registry=plan.registry,
-                features=plan.features,
+                rules.config,
+                registry=rules.registry,
+                features=rules.gates,
                 clock=self._clock,
                 metrics=metrics,
             )
         running = RunningScheduler(
-            plan.config,
+            rules.config,
             client=self._client,
             event_client=self._client,
-            registry=plan.registry,
-            features=plan.features,
+            registry=rules.registry,
+            features=rules.gates,
             clock=self._clock,
             metrics=metrics,
             taps=[tap for tap in (self._history, journal) if tap is not None],
@@ -183,12 +184,12 @@ class LocalScheduler:
             log_error(log, error, "The scheduler has ended")
             raise
 
-    async def replace(self, plan: Plan) -> None:
-        """Switch to another plan; if its plugins cannot be created, the old one stays in use.
+    async def replace(self, rules: Rules) -> None:
+        """Switch to other rules; if its plugins cannot be created, the old one stays in use.
 
         No pod is lost: the new scheduler reads the pending pods from the API server.
         """
-        fresh, journal = self._make(plan)
+        fresh, journal = self._make(rules)
         await self._end()
         self._running, self._journal = fresh, journal
         self.explainer.attach(fresh.scheduler)

@@ -20,6 +20,9 @@ Object = dict[str, Any]
 
 #: kubectl: cli-runtime, pkg/resource
 NO_SUCH_KIND = 'no matches for kind "{}" in version "{}"'
+#: The group of PodGroups and ElasticQuotas until scheduler-plugins v0.24.
+_RENAMED = "scheduling.sigs.k8s.io/"
+RENAMED = ": scheduler-plugins v0.25 renamed the group; write scheduling.x-k8s.io/v1alpha1"
 
 #: Other objects need these to exist, so they are created first, wherever they are in a file.
 _FIRST = ("Namespace", "CustomResourceDefinition", "PriorityClass", "StorageClass", "Node")
@@ -37,7 +40,8 @@ async def seed(
     for obj, where in sorted(objects, key=lambda found: _rank(found[0])):
         served = cluster.catalogue.find_kind(obj["apiVersion"], obj["kind"])
         if served is None:
-            raise _error(NO_SUCH_KIND.format(obj["kind"], obj["apiVersion"]), where)
+            advice = RENAMED if obj["apiVersion"].startswith(_RENAMED) else ""
+            raise _error(NO_SUCH_KIND.format(obj["kind"], obj["apiVersion"]) + advice, where)
         namespace = ""
         if served.namespaced:
             namespace = obj["metadata"].get("namespace") or "default"

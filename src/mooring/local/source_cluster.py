@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from typing import Any
-from urllib.parse import urlencode
 
 import msgspec
 
 from mooring.apiserver.resource_table import Served
 from mooring.apiserver.server_state import ServerState
 from mooring.client.client import Client
+from mooring.client.pages import read_pages
 from mooring.errors import ApiError
 from mooring.local import copying
 
 Object = dict[str, Any]
-
-#: kubectl: --chunk-size
-PAGE = 500
 
 #: The resources that scheduling depends on, and the workloads that create pods. Secrets are not
 #: copied.
@@ -94,7 +91,7 @@ class SourceCluster:
             root = f"/apis/{served.group_version}" if served.group else f"/api/{served.version}"
             path = f"{root}/{served.name}"
             try:
-                async for obj in self._list(path):
+                async for obj in read_pages(self._client, path, dict[str, Any]):
                     copied.counts[served.name] += copying.keep(cluster, served, obj)
                 return
             except ApiError as error:
@@ -103,25 +100,6 @@ class SourceCluster:
                 if not error.is_not_found:
                     copied.left_out.append(f"{served.name}: {error.message}")
                     return
-
-    async def _list(self, path: str) -> AsyncIterator[Object]:
-        """Yield a list page by page; if the continue token expires, read all of it at once."""
-        query: dict[str, str] = {"limit": str(PAGE)}
-        while True:
-            target = f"{path}?{urlencode(query)}" if query else path
-            try:
-                found = msgspec.json.decode(await self._client.request("GET", target))
-            except ApiError as error:
-                if not error.is_gone or not query:
-                    raise
-                query = {}
-                continue
-            for obj in found.get("items") or ():
-                yield obj
-            rest = found["metadata"].get("continue")
-            if not rest:
-                return
-            query["continue"] = rest
 
 
 def _versions(cluster: ServerState, group: str, name: str) -> list[Served]:

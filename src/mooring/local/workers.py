@@ -6,12 +6,14 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
+from functools import partial
 
 from mooring.api import Node
 from mooring.apiserver.api_server import ApiServer
 from mooring.apiserver.auth.authorization import MASTERS
 from mooring.apiserver.http import RequestUser
 from mooring.apiserver.in_process_transport import LocalTransport
+from mooring.apiserver.loaded import is_loaded_pod
 from mooring.apiserver.resource_store import StoreEvent
 from mooring.client.client import Client
 from mooring.client.resources import KindLike
@@ -51,6 +53,7 @@ class Workers:
         *,
         nodes: int,
         images: ImageContents | None = None,
+        run_loaded: bool = False,
         controllers: tuple[type[Controller], ...] = KINDS,
         collected: tuple[KindLike, ...] = (),
         progress: Callable[[str], None] | None = None,
@@ -59,6 +62,7 @@ class Workers:
         self._clock = clock
         self._count = nodes
         self._images = images or ImageContents()
+        self._run_loaded = run_loaded
         self._kinds = controllers
         self._collected = collected
         self._progress = progress
@@ -87,7 +91,12 @@ class Workers:
         controllers = Controllers(
             manager, informers, self._clock, kinds=self._kinds, collected=self._collected
         )
-        containers = ContainerSettings(self._server.url, self._images)
+        containers = ContainerSettings(
+            self._server.url,
+            self._images,
+            is_loaded=partial(is_loaded_pod, self._server.cluster),
+            run_loaded=self._run_loaded,
+        )
         nodes = FakeNodes(
             kubelet,
             informers,
@@ -99,6 +108,8 @@ class Workers:
             declared_features=[one for one in _DECLARED if one in self._server.cluster.features],
         )
         self._server.api.log_source = nodes.log_source
+        if nodes.simulated is not None:
+            self._server.api.simulated = nodes.simulated.counts
         # Before the informers start, which then list all nodes at once.
         await nodes.create(_addresses(self._server))
         informers.start()

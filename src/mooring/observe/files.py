@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
+import re
 from pathlib import Path
 
 #: The largest file, in bytes, that is read whole: a kubeconfig, a token, certificates.
@@ -12,20 +14,28 @@ MAX_FILE = 2**24
 #: The environment variable that names the directory. The local cluster sets it for the schedulers
 #: that it runs as pods, because it cannot give a process its own file system.
 ROOT = "MOORING_ROOT"
+#: The container's working directory, as an absolute path in the container.
+WORKING = "MOORING_WORKING_FOLDER"
+
+_PLAIN = re.compile(r"[0-9A-Za-z][-0-9A-Za-z]{0,99}")
 
 
 def locate(path: str | os.PathLike[str]) -> Path:
-    """Return where a file is: if $MOORING_ROOT is set, absolute paths are below it.
+    """Return where a file is: if $MOORING_ROOT is set, below that directory.
 
-    Every file that a configuration, a kubeconfig or a flag names is read through this; messages
-    still show the path as it was written.
+    Relative paths start at $MOORING_WORKING_FOLDER if that is set too, and no path leads out of the
+    root. Every file that a configuration, a kubeconfig or a flag names is read through this;
+    messages still show the path as it was written.
     """
     found = Path(path)
     root = os.environ.get(ROOT, "")
-    if not root or not found.is_absolute():
+    working = os.environ.get(WORKING, "")
+    if not root or not (working or found.is_absolute()):
         return found
-    inside = os.path.normpath(found).lstrip("/")
-    return Path(root, inside)
+    inside = os.path.normpath(os.path.join(working, found))
+    if Path(inside).is_relative_to(root):
+        return Path(inside)
+    return Path(root, inside.lstrip("/"))
 
 
 def read_file(path: str | os.PathLike[str], limit: int = MAX_FILE) -> bytes:
@@ -38,3 +48,12 @@ def read_file(path: str | os.PathLike[str], limit: int = MAX_FILE) -> bytes:
     if len(data) > limit:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), os.fspath(path))
     return data
+
+
+def file_name(text: str) -> str:
+    """Return a file's name for any text: the text itself if it is plain, else its digest.
+
+    >>> file_name("scheduler-1"), len(file_name("../etc"))
+    ('scheduler-1', 64)
+    """
+    return text if _PLAIN.fullmatch(text) else hashlib.sha256(text.encode()).hexdigest()

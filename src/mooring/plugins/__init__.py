@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mooring.framework.plugin import Plugin
 from mooring.plugins.default_binder import DefaultBinder
+from mooring.plugins.default_preemption import DefaultPreemption
 from mooring.plugins.deferred_pod_scheduling import DeferredPodScheduling
 from mooring.plugins.dynamic_resources import DynamicResources
 from mooring.plugins.gang_scheduling import GangScheduling
@@ -17,7 +18,6 @@ from mooring.plugins.node_resources import BalancedAllocation, Fit
 from mooring.plugins.node_unschedulable import NodeUnschedulable
 from mooring.plugins.pod_group_pods_count import PodGroupPodsCount
 from mooring.plugins.pod_topology_spread import PodTopologySpread
-from mooring.plugins.preemption import DefaultPreemption
 from mooring.plugins.priority_sort import PrioritySort
 from mooring.plugins.scheduling_gates import SchedulingGates
 from mooring.plugins.taint_toleration import TaintToleration
@@ -29,12 +29,12 @@ from mooring.plugins.volumes import (
     VolumeZone,
 )
 
-#: Every built-in plugin, in the order of the default profile.
+#: Every built-in plugin, in the order of a default profile with every gate enabled.
 BUILT_INS: tuple[type[Plugin], ...] = (
     SchedulingGates,
     PrioritySort,
-    NodeUnschedulable,
     NodeName,
+    NodeUnschedulable,
     TaintToleration,
     NodeAffinity,
     NodePorts,

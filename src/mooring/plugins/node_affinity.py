@@ -50,6 +50,7 @@ class NodeAffinity(Plugin):
     """The plugin for nodeSelector and node affinity of pods, and the profile's addedAffinity."""
 
     name = "NodeAffinity"
+    skips_resizes = True
     reads_pods = False
     Args: ClassVar[type[msgspec.Struct] | None] = NodeAffinityArgs
 

@@ -63,6 +63,7 @@ class NodeDeclaredFeatures(Plugin):
     """The plugin that refuses nodes which do not declare the features a pod needs."""
 
     name = "NodeDeclaredFeatures"
+    skips_resizes = True
     reads_pods = False
 
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:

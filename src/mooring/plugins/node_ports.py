@@ -29,6 +29,7 @@ class NodePorts(Plugin):
     """The plugin that refuses nodes on which a host port of the pod is taken."""
 
     name = "NodePorts"
+    skips_resizes = True
     reads_pod_labels = False
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:

@@ -30,6 +30,7 @@ class NodeUnschedulable(Plugin):
     """The plugin that refuses cordoned nodes, unless the pod tolerates the unschedulable taint."""
 
     name = "NodeUnschedulable"
+    skips_resizes = True
     reads_pods = False
 
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:

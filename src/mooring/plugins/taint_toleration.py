@@ -38,6 +38,7 @@ class TaintToleration(Plugin):
     """
 
     name = "TaintToleration"
+    skips_resizes = True
     reads_pods = False
 
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:

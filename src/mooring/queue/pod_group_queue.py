@@ -31,9 +31,6 @@ from mooring.queue.queued_pod_info import NEVER, Place, QueuedPodInfo
 from mooring.queue.queueing_hints import QueueingStrategy
 from mooring.queue.sub_queues import SubQueues
 
-#: The plugin that counts as the refuser of members that were not refused themselves.
-GANG_SCHEDULING = "GangScheduling"
-
 _POD_ADD = ClusterEvent(EventResource.UNSCHEDULED_POD, ActionType.ADD).label
 
 _Members = dict[str, dict[str, QueuedPodInfo]]
@@ -292,7 +289,7 @@ class PodGroupQueue:
             self._places.backoff.start(entity)
             return QueueingStrategy.AFTER_BACKOFF
         refused = (member.unschedulable_plugins for member in members)
-        entity.unschedulable_plugins = entity.refusers.union((GANG_SCHEDULING,), *refused)
+        entity.unschedulable_plugins = entity.refusers.union(*refused)
         pending = (member.pending_plugins for member in members)
         entity.pending_plugins = frozenset[str]().union(*pending)
         self._places.backoff.start(entity)

@@ -176,6 +176,10 @@ class ClusterEvents:
                 self._listen(
                     informers, kind, self._group_added, self._group_updated, self._group_deleted
                 )
+        self.attach_registered(informers)
+
+    def attach_registered(self, informers: Informers) -> None:
+        """Add handlers for the other kinds that a plugin has registered for."""
         for resource, actions in self._wanted().items():
             kind = _KINDS.get(resource, resource)
             self._listen(

@@ -507,10 +507,17 @@ class PodGroupPlacing:
         placed = len(self._groups.placed(self.group.key))
         return Course(self.feasible, placed, len(self._members), may_be_empty=self._is_part)
 
-    def feasible(self, scheduled: int, remaining: int) -> Status | None:
-        """Ask whether enough pods fit if so many have a node and so many are to be tried."""
+    def feasible(
+        self, scheduled: int, remaining: int, group: AnyPodGroup | None = None
+    ) -> Status | None:
+        """Run PlacementFeasible for so many pods with a node and so many that are to be tried.
+
+        `group` is a group below this one; None for this one.
+        """
         progress = PlacementProgress(scheduled, remaining)
-        status = run_placement_feasible(self.profile, self.state, self.group, progress)
+        status = run_placement_feasible(
+            self.profile, self.state, self.group if group is None else group, progress
+        )
         if status is not None and status.is_error:
             return Status.error(NOT_EVALUATED.format(status.message))
         return status

@@ -18,13 +18,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
-from msgspec.structs import replace
 
 from mooring.api import Condition, Pod
 from mooring.api.pod_requests import is_resize_deferred
 from mooring.binding.binding_cycle import AssumedPod, BindingCycles, log_traceback
 from mooring.binding.binding_pods import BindingPods, PermitWait
-from mooring.binding.binding_points import run_permit, run_reserve, run_unreserve
+from mooring.binding.binding_points import (
+    assumed_pod,
+    run_permit,
+    run_reserve,
+    run_unreserve,
+)
 from mooring.binding.status_writer import PodStatusWriter, StatusChange
 from mooring.cache.cache import Cache
 from mooring.cycle.message import NO_NODES_AVAILABLE, event_note
@@ -42,7 +46,6 @@ from mooring.framework.status import Status
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, vlog
 from mooring.observe.metrics import Metrics
-from mooring.plugins.dynamic_resources.pod_resource_claims import assumed_status
 from mooring.queue import event_types
 from mooring.queue.nominator import PodNominator
 from mooring.queue.pod_group_queue import GroupOutcome
@@ -214,7 +217,8 @@ class SchedulingAttempts:
                 return
             failure = Failure.on_node(status)
             # Another pod that grows on the node may take the room.
-            failure.unschedulable = (*failure.unschedulable, "NodeResourcesFit")
+            limits = (one.name for one in profile.plugins.values() if one.limits_resizes)
+            failure.unschedulable = (*failure.unschedulable, *limits)
         self.fail(info, failure, start)
 
     def skip(self, info: QueuedPodInfo) -> bool:
@@ -278,16 +282,15 @@ class SchedulingAttempts:
         """
         info, state, profile = attempt.info, attempt.state, attempt.profile
         pod, node_name = info.pod, decision.node_name
-        status = assumed_status(state, pod, node_name)
-        if status is not pod.status:
-            pod = replace(pod, status=status)
+        pod, refusal = assumed_pod(profile, state, pod, node_name)
         pod = self._cache.assume_pod(pod, node_name)
         self._nominator.delete(info.uid)
         feasible = 0 if decision.feasible is None else len(decision.feasible)
         evaluated = decision.evaluated_nodes
         attempt.assumed = AssumedPod(pod, node_name, state, profile, None, evaluated, feasible)
         try:
-            refusal = run_reserve(profile, state, pod, node_name)
+            if refusal is None:
+                refusal = run_reserve(profile, state, pod, node_name)
         except Exception as error:
             # The plugin returned something unusable; the pod loses its node as after a refusal.
             refusal = Status.error(error_text(error))

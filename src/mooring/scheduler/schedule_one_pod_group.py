@@ -37,7 +37,7 @@ from mooring.observe import metrics as labels
 from mooring.observe.clock import Clock
 from mooring.observe.logs import log_error, vlog
 from mooring.observe.metrics import Metrics
-from mooring.queue.pod_group_queue import GANG_SCHEDULING, GroupOutcome
+from mooring.queue.pod_group_queue import GroupOutcome
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.scheduler.composite_placing import CompositePlacing
@@ -134,7 +134,7 @@ class PodGroupAttempts:
         placing = self._placing(profile, group, members, timed, examine=self._examines(group))
         status = await placing.place()
         info.counted = placing.counted()
-        info.refusers = frozenset(placing.refusers)
+        info.refusers = frozenset((*placing.refusers, *_quorum_plugins(profile)))
         info.tree = placing.examined(status) if isinstance(placing, CompositePlacing) else None
         self._metrics.pod_group_scheduling_algorithm_duration.observe(self._clock.now() - start)
         if status is None:
@@ -218,9 +218,7 @@ class PodGroupAttempts:
             else:
                 # A part of a composite group that does not fit, and that need not.
                 self._report(outcome, outcome.status, outcome.status, None)
-        lacking: set[str] = set()
-        if any(step.name == GANG_SCHEDULING for step in placing.profile.placement_feasible):
-            lacking = {part.key for part in self._without_quorum(placing.group)}
+        lacking = {part.key for part in self._without_quorum(placing, placing.group)}
         if not any(permitted.values()):
             lacking = set(permitted)
         for outcome in outcomes:
@@ -257,14 +255,17 @@ class PodGroupAttempts:
         vlog(log, 2, "Successfully scheduled a pod group", podGroup=outcome.group, **pairs)
         self._tell(outcome.group, "True", SCHEDULED, "")
 
-    def _without_quorum(self, group: AnyPodGroup) -> Iterable[WorkloadPodGroup]:
+    def _without_quorum(
+        self, placing: PodGroupPlacing, group: AnyPodGroup
+    ) -> Iterable[WorkloadPodGroup]:
         """Yield the pod groups that have, or are part of a group that has, too few pods placed."""
         groups = self._groups
-        if not groups.has_quorum(group, groups.count_placed):
+        ready = groups.count_ready(group, groups.count_placed)
+        if placing.feasible(ready, 0, group) is not None:
             yield from groups.leaves(group)
             return
         for child in groups.children(group):
-            yield from self._without_quorum(child)
+            yield from self._without_quorum(placing, child)
 
     def _too_few_permitted(
         self,
@@ -280,7 +281,9 @@ class PodGroupAttempts:
         status = placing.feasible(groups.count_ready(root, groups.count_placed), 0)
         message = GROUP_UNSCHEDULABLE if status is None else status.message
         for attempt in permitted:
-            failure = _group_failure(Status.unschedulable(), f"{GROUP_UNSCHEDULABLE}, {message}")
+            failure = self._group_failure(
+                attempt.info, Status.unschedulable(), f"{GROUP_UNSCHEDULABLE}, {message}"
+            )
             self._attempts.give_back(attempt, Status.unschedulable(message))
             self._fail_member(attempt.info, failure, attempt.start)
         vlog(log, 2, _UNABLE, podGroup=group, err=message)
@@ -337,12 +340,12 @@ class PodGroupAttempts:
         nodes = {} if nominations is None else nominations.node_names
         waits = nominations is not None
         for result in outcome.results:
-            failure = _failure(result, final, waits=waits)
+            failure = self._failure(result, final, waits=waits)
             failure.nominated = nodes.get(result.info.uid, failure.nominated)
             self._fail_member(result.info, failure, result.start)
         for member in outcome.members[len(outcome.results) :]:
             reported = final if final.is_error else status
-            failure = _group_failure(reported, reported.message)
+            failure = self._group_failure(member, reported, reported.message)
             failure.nominated = nodes.get(member.uid)
             self._fail_member(member, failure, self._clock.now())
         group, message = outcome.group, final.message
@@ -370,6 +373,27 @@ class PodGroupAttempts:
             members = [one for one in info.in_order() if scheduling_group_key(one.pod) == group.key]
             self._tell(group, "False", SCHEDULER_ERROR, message, members)
         self._end(info, GroupOutcome.ERROR)
+
+    def _failure(self, result: MemberResult, status: Status, *, waits: bool) -> Failure:
+        """Return the failure of a pod that was tried in a group that was not scheduled."""
+        failure = result.failure
+        if status.is_error:
+            if failure is not None and not failure.rejected:
+                return failure
+            return self._group_failure(result.info, status, status.message)
+        if failure is not None:
+            return failure
+        message = status.message if waits else f"{GROUP_UNSCHEDULABLE}, {status.message}"
+        return self._group_failure(result.info, status, message)
+
+    def _group_failure(self, info: QueuedPodInfo, status: Status, message: str) -> Failure:
+        """Return the failure of a pod that shares its group's fate."""
+        if status.is_error:
+            failure = Failure(message, rejected=False)
+            failure.faults = (status,)
+            return failure
+        refusers = _quorum_plugins(self._profiles[info.pod.spec.scheduler_name])
+        return Failure(message, rejected=True, of_group=True, unschedulable=refusers)
 
     def _end(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
         if self._attempts.taps is not None:
@@ -417,22 +441,10 @@ def _policy(policy: str | None) -> str:
     return policy or _DEFAULT_POLICY
 
 
-def _group_failure(status: Status, message: str) -> Failure:
-    """Return the failure of a pod that shares its group's fate."""
-    if status.is_error:
-        failure = Failure(message, rejected=False)
-        failure.faults = (status,)
-        return failure
-    return Failure(message, rejected=True, of_group=True, unschedulable=(GANG_SCHEDULING,))
+def _quorum_plugins(profile: Profile) -> tuple[str, ...]:
+    """Return the plugins that decide whether enough of a group fits.
 
-
-def _failure(result: MemberResult, status: Status, *, waits: bool) -> Failure:
-    """Return the failure of a pod that was tried in a group that was not scheduled."""
-    failure = result.failure
-    if status.is_error:
-        own = failure is not None and not failure.rejected
-        return failure if failure is not None and own else _group_failure(status, status.message)
-    if failure is not None:
-        return failure
-    message = status.message if waits else f"{GROUP_UNSCHEDULABLE}, {status.message}"
-    return _group_failure(status, message)
+    They count as the refusers of members that were not refused themselves. Without such a plugin,
+    any event may help.
+    """
+    return tuple(step.name for step in profile.placement_feasible) or ("",)

@@ -16,7 +16,7 @@ import msgspec
 
 from mooring.errors import ObjectError
 from mooring.explain.explainer import LONGEST_PAGE, PAGE
-from mooring.explain.journal.journal_questions import REPLAY_SECONDS
+from mooring.explain.journal_questions import REPLAY_SECONDS
 from mooring.explain.questions import AnswerLimitError, TooManyQuestions, UnknownPodError
 from mooring.explain.redaction import hide_nodes, hide_pods, mentioned_pods
 from mooring.serve.decision_stream import CONTENT_TYPE, DecisionStream

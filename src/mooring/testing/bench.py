@@ -27,9 +27,9 @@ from mooring.framework.points import PLANNED_POINTS, Point, points_of
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
-from mooring.offline.driving import drive
 from mooring.registry import Registry, check_contract, default_registry
 from mooring.testing.bench_cluster import BenchCluster
+from mooring.virtual.driving import drive
 
 if TYPE_CHECKING:
     from mooring.config import LoadResult

@@ -17,13 +17,13 @@ from mooring.framework.pod_groups import PodGroups, has_pod_groups
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.release_metrics import make_metrics
 from mooring.observe.clock import VirtualClock
-from mooring.offline.claim_controller import ClaimController
-from mooring.offline.memory_client import MemoryClient
-from mooring.offline.memory_cluster import MemoryCluster
-from mooring.offline.memory_events import MemoryEvents
-from mooring.offline.memory_periodic_work import MemoryPeriodicWork
-from mooring.offline.no_network import NoNetwork
-from mooring.offline.volume_controller import VolumeController
+from mooring.virtual.claim_controller import ClaimController
+from mooring.virtual.memory_client import MemoryClient
+from mooring.virtual.memory_cluster import MemoryCluster
+from mooring.virtual.memory_events import MemoryEvents
+from mooring.virtual.memory_periodic_work import MemoryPeriodicWork
+from mooring.virtual.no_network import NoNetwork
+from mooring.virtual.volume_controller import VolumeController
 
 #: Makes the profile with the default plugins.
 MakeProfile = Callable[[SharedState, EventWriter], Profile]

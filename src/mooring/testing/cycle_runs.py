@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any, overload
 
 from mooring.api import CompositePodGroup, KubeObject, Node, Pod, WorkloadPodGroup
-from mooring.config import LoadResult, default_config, load_config, load_config_data
+from mooring.config import LoadResult, load_config_data
+from mooring.config.rules import resolve_config
 from mooring.framework.decision import Decision
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
-from mooring.offline.backlog import schedule_all
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.registry import default_registry
 from mooring.testing.plugin_runs import cluster_of
+from mooring.virtual.backlog import schedule_all
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 #: A configuration file's path, its content as data, or a loaded configuration.
 ConfigLike = str | os.PathLike[str] | Mapping[str, Any] | LoadResult
@@ -115,14 +116,11 @@ def _gates_of(objects: Iterable[KubeObject]) -> dict[str, bool]:
 def _load(
     config: ConfigLike | None, registry: Any, gates: FeatureGates, plugins: list[type[Plugin]]
 ) -> LoadResult:
-    if config is None:
-        names = [plugin.name for plugin in plugins]
-        return default_config(registry=registry, feature_gates=gates, enabled=names)
     if isinstance(config, LoadResult):
         return config
     if isinstance(config, Mapping):
         return load_config_data(dict(config), registry=registry, feature_gates=gates)
-    return load_config(config, registry=registry, feature_gates=gates)
+    return resolve_config(config, plugins, registry, gates)
 
 
 def _check_served(scheduler: MemoryScheduler, pod: Pod) -> None:

@@ -17,12 +17,12 @@ from mooring.framework.plugin import Plugin
 from mooring.framework.points import Point, points_of
 from mooring.framework.queued import QueuedPod
 from mooring.framework.state import CycleState
-from mooring.offline.backlog import schedule_all
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing.bench import Answers, Bench, Workbench, raise_breach
 from mooring.testing.plugin_answers import Case, ask
 from mooring.testing.scenes import Scene
+from mooring.virtual.backlog import schedule_all
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 ARGS = "args round-trip"
 ARGS_KEPT = "args are not changed"

@@ -167,6 +167,18 @@ def test_a_role_has_the_rules_of_those_that_it_gathers() -> None:
     assert not authorizer.allows(Attributes(JANE, "delete", resource="pods"))
 
 
+def test_two_roles_may_gather_each_other() -> None:
+    gathers = {"clusterRoleSelectors": [{"matchLabels": {"to": "all"}}]}
+    labels = {"labels": {"to": "all"}}
+    authorizer = _state(
+        _role("a", PODS_RULE, aggregationRule=gathers, metadata=labels),
+        _role("b", PODS_RULE | {"verbs": ["list"]}, aggregationRule=gathers, metadata=labels),
+        _binding("a", kind="User", name="jane"),
+    )
+    assert authorizer.allows(Attributes(JANE, "list", resource="pods"))
+    assert not authorizer.allows(Attributes(JANE, "delete", resource="pods"))
+
+
 def test_a_binding_to_a_role_that_is_gone_gives_nothing() -> None:
     authorizer = _state(_binding("none", kind="User", name="jane"))
     assert not authorizer.allows(Attributes(JANE, "get", resource="pods"))

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mooring.apiserver.auth.escalation import AGGREGATION
 from mooring.apiserver.http import RequestUser
 from tests.apiserver.api_server import (
     RBAC,
@@ -160,17 +161,34 @@ async def test_those_who_may_grant_anything(verb: str) -> None:
     assert made.code == (201 if verb == "escalate" else 403)
 
 
-async def test_a_binding_whose_subjects_stay_is_not_checked() -> None:
+async def test_a_binding_is_checked_unless_only_collection_fields_change() -> None:
     server = ApiServer()
     await _jane(server)
     path = f"{RBAC}/clusterrolebindings"
     made = await server.ask("POST", path, _binding("cluster-admin"))
-    made["metadata"]["labels"] = {"a": "b"}
+    made["metadata"]["finalizers"] = ["example.com/f"]
     update = {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["*"], "verbs": ["update"]}
     role = await server.ask("GET", f"{RBAC}/clusterroles/held")
     role["rules"].append(update)
     await server.send("PUT", f"{RBAC}/clusterroles/held", role)
-    assert (await server.send("PUT", f"{path}/new", made, user=JANE)).code == 200
-    made["subjects"][0]["name"] = "jane"
+    response = await server.send("PUT", f"{path}/new", made, user=JANE)
+    assert response.code == 200
     made["metadata"].pop("resourceVersion")
+    labelled = {**made, "metadata": {**made["metadata"], "labels": {"a": "b"}}}
+    assert (await server.send("PUT", f"{path}/new", labelled, user=JANE)).code == 403
+    made["subjects"][0]["name"] = "jane"
     assert (await server.send("PUT", f"{path}/new", made, user=JANE)).code == 403
+
+
+async def test_an_aggregation_rule_needs_all_rights() -> None:
+    server = ApiServer()
+    await _jane(server)
+    gathers = {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "new"},
+        "aggregationRule": gathers,
+    }
+    refused = await server.ask("POST", f"{RBAC}/clusterroles", role, user=JANE)
+    assert refused["message"].endswith(AGGREGATION)

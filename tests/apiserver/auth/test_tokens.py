@@ -65,16 +65,45 @@ def test_a_token_is_for_its_audience() -> None:
     assert signer.user(server.cluster, token, ("sun", "moon")) is not None
 
 
-def test_a_token_of_a_pod_ends_with_the_pod() -> None:
+@pytest.mark.parametrize(
+    ("kind", "key"), [("pod", "default/o"), ("secret", "default/o"), ("node", "o")]
+)
+def test_a_token_ends_with_the_object_that_it_is_bound_to(kind: str, key: str) -> None:
     server, signer, account = _server()
-    server.store.put("/pods", "default/p", {"metadata": {"name": "p", "uid": "1"}})
-    bound = {"kind": "Pod", "name": "p", "uid": "1"}
+    resource = f"/{kind}s"
+    server.store.put(resource, key, {"metadata": {"name": "o", "uid": "1"}})
+    bound = {kind: {"name": "o", "uid": "1"}}
     token = signer.issue(server.cluster, account, (ISSUER,), 600, bound)
     user = signer.user(server.cluster, token)
     assert user is not None
-    assert user.extra["authentication.kubernetes.io/pod-name"] == ("p",)
-    server.store.put("/pods", "default/p", {"metadata": {"name": "p", "uid": "2"}})
+    named = {key: value for key, value in user.extra.items() if "credential" not in key}
+    prefix = f"authentication.kubernetes.io/{kind}"
+    shown = {f"{prefix}-name": ("o",), f"{prefix}-uid": ("1",)}
+    assert named == ({} if kind == "secret" else shown)
+    server.store.put(resource, key, {"metadata": {"name": "o", "uid": "2"}})
     assert signer.user(server.cluster, token) is None
+
+
+def test_a_token_ends_a_minute_after_its_pod_is_deleted() -> None:
+    server, signer, account = _server()
+    deleted = {"name": "o", "uid": "1", "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    server.store.put("/pods", "default/o", {"metadata": deleted})
+    bound = {"pod": {"name": "o", "uid": "1"}}
+    token = signer.issue(server.cluster, account, (ISSUER,), 600, bound)
+    server.now += datetime.timedelta(seconds=60)
+    assert signer.user(server.cluster, token) is not None
+    server.now += datetime.timedelta(seconds=1)
+    assert signer.user(server.cluster, token) is None
+
+
+def test_a_token_of_a_pod_outlives_its_node() -> None:
+    server, signer, account = _server()
+    server.store.put("/pods", "default/o", {"metadata": {"name": "o", "uid": "1"}})
+    bound = {"pod": {"name": "o", "uid": "1"}, "node": {"name": "n", "uid": "2"}}
+    token = signer.issue(server.cluster, account, (ISSUER,), 600, bound)
+    user = signer.user(server.cluster, token)
+    assert user is not None
+    assert user.extra["authentication.kubernetes.io/node-name"] == ("n",)
 
 
 def test_a_token_of_another_issuer() -> None:

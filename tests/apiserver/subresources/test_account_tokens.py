@@ -48,9 +48,15 @@ BOUND: dict[str, tuple[dict[str, str], int, str]] = {
     "another pod of that name": ({"kind": "Pod", "name": "p", "uid": "x"}, 409, "does not match"),
     "a pod that does not exist": ({"kind": "Pod", "name": "q"}, 404, 'pods "q" not found'),
     "another kind": (
-        {"kind": "Job", "name": "j"},
+        {"apiVersion": "batch/v1", "kind": "Job", "name": "j"},
         400,
-        "cannot bind token for serviceaccount to object of type Job",
+        "cannot bind token to object of type batch/v1, Kind=Job",
+    ),
+    "a pod of another account": (
+        {"kind": "Pod", "name": "other"},
+        400,
+        'cannot bind token for serviceaccount "default" to pod running with different '
+        "serviceaccount name.",
     ),
 }
 
@@ -59,9 +65,35 @@ BOUND: dict[str, tuple[dict[str, str], int, str]] = {
 async def test_tokens_of_objects(reference: dict[str, str], code: int, message: str) -> None:
     server = ApiServer()
     await server.ask("POST", PODS, pod("p"))
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}
+    await server.ask("POST", "/api/v1/namespaces/default/serviceaccounts", account)
+    await server.ask("POST", PODS, pod("other", serviceAccountName="robot"))
     found = await ask(server, boundObjectRef=reference)
     assert found[0] == code
     assert message in found[1].get("message", "")
+
+
+METADATA: dict[str, tuple[dict[str, str], int, str]] = {
+    "the account's": ({"name": "default", "namespace": "default"}, 201, ""),
+    "another name": (
+        {"name": "other"},
+        422,
+        'metadata.name: Invalid value: "other": must match the service account name if specified',
+    ),
+    "another namespace": (
+        {"namespace": "other"},
+        400,
+        "the namespace of the provided object does not match the namespace sent on the request",
+    ),
+    "another account of that name": ({"uid": "x"}, 409, "the UID in the token request (x) does"),
+}
+
+
+@pytest.mark.parametrize(("metadata", "code", "message"), METADATA.values(), ids=METADATA)
+async def test_the_metadata_of_a_request(metadata: dict[str, str], code: int, message: str) -> None:
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    response = await ApiServer().send("POST", TOKEN, body | {"metadata": metadata})
+    assert (response.code, message in response.body.decode().replace('\\"', '"')) == (code, True)
 
 
 async def test_accounts_that_do_not_exist() -> None:

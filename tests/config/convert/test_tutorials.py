@@ -6,13 +6,27 @@ from pathlib import Path
 
 import pytest
 
-from mooring.config import LoadResult, load_config
+from mooring.config import LoadResult, load_config_text
 from mooring.errors import ConfigErrors
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import POINT_BY_KEY, Point
 from tests.config.in_tree import in_tree_registry, make_plugin
+from tests.support.tutorials import document, mounted_config, without_placeholders
 
-TUTORIALS = Path(__file__).parent / "tutorials"
+ROOT = Path(__file__).resolve().parents[3]
+#: File -> its text. The text of the third tutorial does not show its file, which is our example's.
+TEXTS = {
+    "sample.yaml": mounted_config("000", "sample-scheduler.yaml"),
+    "prefer-node.yaml": document("001", "scheduler-config.yaml"),
+    "policy.json": document("002", "policy.cfg"),
+    "simplest.yaml": document("002", "simplest.yaml"),
+    "custom-plugins.yaml": document("002", "custom-plugins.yaml"),
+    "two-profiles.yaml": document("002", "two-profiles.yaml"),
+    "extender.yaml": without_placeholders(document("002", "extender.yaml")),
+    "coscheduling.yaml": document("002", "coscheduling.yaml"),
+    "name-score.yaml": (ROOT / "examples/name-score/scheduler-config.yaml").read_text(),
+    "sample-plugin.yaml": mounted_config("004", "sample-scheduler.yaml"),
+}
 
 #: File -> the plugins that it needs, as name -> points.
 FILES = {
@@ -23,7 +37,7 @@ FILES = {
     "custom-plugins.yaml": {"MyCustomPluginA": "score", "MyCustomPluginB": "score"},
     "two-profiles.yaml": {},
     "extender.yaml": {},
-    "coscheduling.yaml": {"Coscheduling": "queueSort preFilter postFilter permit reserve postBind"},
+    "coscheduling.yaml": {"Coscheduling": "queueSort preFilter postFilter permit reserve"},
     "name-score.yaml": {"NameScore": "score"},
     "sample-plugin.yaml": {"sample-plugin": "preFilter filter preBind"},
 }
@@ -35,7 +49,7 @@ def load(name: str) -> LoadResult:
     plugins: list[type[Plugin]] = [
         make_plugin(plugin, points) for plugin, points in FILES[name].items()
     ]
-    return load_config(TUTORIALS / name, registry=in_tree_registry(*plugins))
+    return load_config_text(TEXTS[name], file=name, registry=in_tree_registry(*plugins))
 
 
 def names(name: str, point: str, profile: int = 0) -> tuple[str, ...]:
@@ -46,18 +60,25 @@ def weights(name: str) -> dict[str, int]:
     return dict(load(name).profiles[0].points[Point.SCORE])
 
 
-def test_every_file_of_the_folder_is_listed() -> None:
-    assert {path.name for path in TUTORIALS.iterdir()} == FILES.keys()
+def test_every_file_is_listed() -> None:
+    assert TEXTS.keys() == FILES.keys()
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_loads_without_its_plugins_at_hand(name: str) -> None:
-    assert load_config(TUTORIALS / name).config.profiles
+    assert load_config_text(TEXTS[name]).config.profiles
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_loads_with_its_plugins_registered(name: str) -> None:
     assert load(name).profiles
+
+
+def test_a_file_with_placeholders_is_refused_with_one_line() -> None:
+    with pytest.raises(ConfigErrors) as caught:
+        load_config_text(document("002", "extender.yaml"), file="extender.yaml")
+    assert str(caught.value).startswith("extender.yaml:19:1: not valid YAML: ")
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", OLDER)
@@ -70,8 +91,8 @@ def test_an_older_file_warns_and_shows_its_v1_form(name: str) -> None:
 @pytest.mark.parametrize("name", STRANGERS)
 def test_a_plugin_that_is_not_registered_is_named_where_the_file_names_it(name: str) -> None:
     with pytest.raises(ConfigErrors) as caught:
-        load_config(TUTORIALS / name, registry=in_tree_registry())
-    lines = (TUTORIALS / name).read_text(encoding="utf-8").splitlines()
+        load_config_text(TEXTS[name], registry=in_tree_registry())
+    lines = TEXTS[name].splitlines()
     for error in caught.value.errors:
         if "is not registered" not in error.message:
             continue
@@ -132,10 +153,11 @@ def test_the_scheduler_without_scoring_scores_by_nothing() -> None:
 
 def test_coscheduling_sorts_the_queue_and_follows_the_defaults() -> None:
     assert names("coscheduling.yaml", "queueSort") == ("Coscheduling",)
-    for point in ("preFilter", "postFilter", "reserve", "permit", "postBind"):
+    for point in ("preFilter", "postFilter", "reserve", "permit"):
         assert names("coscheduling.yaml", point)[-1] == "Coscheduling"
+    assert names("coscheduling.yaml", "postBind") == ()
     args = load("coscheduling.yaml").profiles[0].args["Coscheduling"]
-    assert args == {"permitWaitingTimeSeconds": 10, "deniedPGExpirationTimeSeconds": 3}
+    assert args == {"permitWaitingTimeSeconds": 10, "podGroupBackoffSeconds": 3}
 
 
 def test_the_first_form_of_the_framework_becomes_one_profile() -> None:

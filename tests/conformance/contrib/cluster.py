@@ -23,9 +23,9 @@ from mooring.errors import ConfigError, NoAnswerError, PluginError
 from mooring.framework.handle import HttpAnswer
 from mooring.framework.points import CONFIGURABLE_POINTS, Point
 from mooring.observe.clock import VirtualClock
-from mooring.offline.memory_client import MemoryClient
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.registry import Registry, default_registry
+from mooring.virtual.memory_client import MemoryClient
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.conformance import replay
 
 #: What a constructor or the loading of a configuration raises: the outcome "initError".

@@ -7,7 +7,7 @@ from typing import Any
 
 from mooring.api import PodGroup, pod_group_key
 from mooring.framework.plugin import Plugin
-from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.conformance.contrib.cluster import only_profile
 
 

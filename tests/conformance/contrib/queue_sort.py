@@ -14,8 +14,8 @@ from typing import Any
 from mooring.api import Pod, decode_as
 from mooring.api.timestamps import parse_time
 from mooring.framework.queued import QueuedPod
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.queue.order import queue_order
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.conformance.contrib.cluster import build, only_profile
 from tests.conformance.contrib.comparing import differences
 

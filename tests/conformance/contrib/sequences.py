@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from mooring.api import FinishedPod, Pod, decode, decode_as
 from mooring.binding.binding_pods import PermitWait
 from mooring.framework.decision import Outcome
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import Attempt
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import Attempt
 from tests.conformance import replay
 from tests.conformance.contrib.cluster import CUSTOM, build
 from tests.conformance.contrib.comparing import differences

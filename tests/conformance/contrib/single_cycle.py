@@ -6,8 +6,8 @@ from typing import Any
 
 from mooring.api import Pod, decode_as
 from mooring.framework.decision import Decision
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import Attempt, MemoryScheduler
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import Attempt, MemoryScheduler
 from tests.conformance import replay
 from tests.conformance.contrib.cluster import RecordingClient, build
 from tests.conformance.contrib.comparing import differences

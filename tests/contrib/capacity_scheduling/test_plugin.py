@@ -16,9 +16,9 @@ from mooring.contrib.capacity_scheduling import CapacityScheduling
 from mooring.contrib.capacity_scheduling.plugin import ELASTIC_QUOTAS
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.decision import Decision
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import check_plugin, make_node, make_pod
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.contrib.profiles import configuration, make_scheduler
 
 CONFIG = configuration("CapacityScheduling", disabled=["DefaultPreemption"])

@@ -20,8 +20,8 @@ from mooring.contrib.capacity_scheduling.quota_preemption import (
 from mooring.framework.decision import NodeStatuses
 from mooring.framework.features import FeatureGates
 from mooring.framework.pod_info import PodInfos
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 INFOS = PodInfos(FeatureGates())
 LEAVING = {"deletionTimestamp": "2026-03-01T12:00:00Z"}

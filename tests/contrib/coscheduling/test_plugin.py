@@ -11,10 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring import QueuedPod, QueueingHint, Status
-from mooring.api import POD_GROUP_LABEL, KubeObject, Pod, PodGroup, decode_as
+from mooring.api import (
+    OLDER_POD_GROUP_LABELS,
+    POD_GROUP_LABEL,
+    KubeObject,
+    Pod,
+    PodGroup,
+    decode_as,
+)
 from mooring.contrib.coscheduling import Coscheduling
 from mooring.contrib.coscheduling.assignments import FREQUENT
 from mooring.contrib.coscheduling.plugin import (
+    OLDER_LABEL,
     POD_GROUPS,
     TOO_FEW_MEMBERS,
     UNREADABLE_RESOURCES,
@@ -22,9 +30,9 @@ from mooring.contrib.coscheduling.plugin import (
 from mooring.errors import ConfigErrors
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.decision import Decision
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import check_plugin, make_node, make_pod
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.contrib.profiles import configuration, make_scheduler
 
 
@@ -169,6 +177,38 @@ def test_a_missing_group_is_refused_at_permit_and_a_pod_without_label_is_not() -
     assert gangs.schedule("a").message == "0/1 nodes are available: 1 PodGroup not found."
     gangs.schedule("plain")
     assert gangs.bound() == ["plain"]
+
+
+@pytest.mark.parametrize("label", OLDER_POD_GROUP_LABELS)
+def test_older_labels_name_a_group_with_one_warning(
+    label: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    trio = [make_pod(name, labels={label: "g"}, cpu="1") for name in "abc"]
+    gangs = Gangs(group(), *trio)
+    gangs.schedule("a")
+    gangs.schedule("b")
+    assert gangs.waiting() == ["a", "b"]
+    gangs.schedule("c")
+    assert gangs.bound() == ["a", "b", "c"]
+    warned = [one.getMessage() for one in caplog.records if label in one.getMessage()]
+    assert warned == [OLDER_LABEL % ("default/a", label, POD_GROUP_LABEL)]
+
+
+def test_the_current_label_wins_over_older_ones(caplog: pytest.LogCaptureFixture) -> None:
+    labels = dict.fromkeys(OLDER_POD_GROUP_LABELS, "other")
+    gangs = Gangs(group(minimum=1), make_pod("a", labels={POD_GROUP_LABEL: "g", **labels}))
+    gangs.schedule("a")
+    assert gangs.bound() == ["a"]
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("label", [POD_GROUP_LABEL, *OLDER_POD_GROUP_LABELS])
+def test_what_members_use_counts_as_free_for_their_group(label: str) -> None:
+    bound = [make_pod(name, labels={label: "g"}, cpu="4", node="n") for name in "ab"]
+    last = make_pod("c", labels={label: "g"})
+    gangs = Gangs(group(minResources={"cpu": "8"}), *bound, last)
+    gangs.schedule("c")
+    assert gangs.bound() == ["a", "b", "c"]
 
 
 def test_members_that_another_scheduler_bound_count() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from mooring.api import POD_GROUP_LABEL, Node, Pod, PodGroup, decode_as
 from mooring.contrib.coscheduling.room import describe_gap, needs, resource_gap
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 
 def group(minimum: int = 2, **resources: Any) -> PodGroup:

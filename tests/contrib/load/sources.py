@@ -12,9 +12,9 @@ from mooring.api import Node
 from mooring.client.client import Client
 from mooring.cycle.profile_handle import ProfileHandle
 from mooring.framework.handle import HttpAnswer, HttpClient
-from mooring.offline.memory_client import MemoryClient
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node
+from mooring.virtual.memory_client import MemoryClient
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.support.processes import LOOPBACK
 
 

@@ -16,9 +16,9 @@ from mooring.contrib.load_variation_risk_balancing import LoadVariationRiskBalan
 from mooring.contrib.low_risk_over_commitment import LowRiskOverCommitment
 from mooring.contrib.peaks import Peaks
 from mooring.contrib.target_load_packing import TargetLoadPacking
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod, run_score
 from mooring.typing import Scores
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.contrib.load.measured import measured, measurements
 
 

@@ -17,9 +17,9 @@ from mooring.contrib.load.metrics_server import MetricsServer
 from mooring.contrib.load.prometheus import Prometheus
 from mooring.errors import NoAnswerError
 from mooring.framework.handle import HttpAnswer
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.contrib.load.sources import Answers, handle_of, memory_scheduler
 
 ADDRESS = "http://watcher.example:2020"

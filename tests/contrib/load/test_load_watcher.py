@@ -11,7 +11,7 @@ from mooring.contrib.load.load_watcher import LoadWatcher
 from mooring.errors import ApiError, MooringError, ObjectError
 from mooring.framework.handle import HttpAnswer
 from mooring.observe.clock import SystemClock
-from mooring.offline.driving import drive
+from mooring.virtual.driving import drive
 from tests.contrib.load.sources import Answers, handle_of, memory_scheduler, serving
 
 ADDRESS = "http://watcher.example:2020"

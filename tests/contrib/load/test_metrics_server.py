@@ -16,8 +16,8 @@ from mooring.contrib.load.load_provider import LoadAnswer
 from mooring.contrib.load.measurements import LoadMetric
 from mooring.contrib.load.metrics_server import NO_NODES, NOT_SERVED, MetricsServer
 from mooring.errors import ApiError, MooringError
-from mooring.offline.driving import drive
 from mooring.testing import make_node
+from mooring.virtual.driving import drive
 from tests.contrib.live import node, worker
 from tests.contrib.load.sources import handle_of, memory_scheduler
 from tests.local.clusters import manifests, running

@@ -32,7 +32,7 @@ from mooring.contrib.load.prometheus import (
 from mooring.errors import ApiError, MooringError, ObjectError
 from mooring.framework.handle import HttpAnswer
 from mooring.observe.clock import SystemClock
-from mooring.offline.driving import drive
+from mooring.virtual.driving import drive
 from tests.contrib.load.sources import Answers, handle_of, memory_scheduler, serving
 from tests.support.certificates import Authority
 from tests.support.processes import LOOPBACK, Process, free_port

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from mooring.contrib.load.recent_pods import RecentPods
 from mooring.observe.clock import VirtualClock
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 
 def world(*names: str) -> tuple[RecentPods, MemoryScheduler, VirtualClock]:

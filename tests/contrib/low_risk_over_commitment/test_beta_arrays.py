@@ -10,8 +10,8 @@ import pytest
 from mooring.contrib.low_risk_over_commitment.beta import probability_below
 from mooring.contrib.low_risk_over_commitment.beta_arrays import probabilities_below
 from mooring.contrib.low_risk_over_commitment.node_risks import NodeRisks
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.contrib.load.measured import Loads, measurements
 
 

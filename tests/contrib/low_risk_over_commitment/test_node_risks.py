@@ -7,8 +7,8 @@ import sys
 from msgspec.structs import replace
 
 from mooring.contrib.low_risk_over_commitment.node_risks import NodeRisks
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.contrib.load.measured import measurements
 
 FOUND = measurements({"a": (50, 5, 50, 5)})

@@ -8,8 +8,8 @@ import pytest
 
 from mooring import CycleState
 from mooring.contrib.low_risk_over_commitment import LowRiskOverCommitment
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import check_plugin, make_node, make_pod, run_score
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.contrib.load.measured import Loads, measured, measurements
 
 LOADS: Loads = {

@@ -6,9 +6,9 @@ import numpy as np
 
 from mooring.contrib.node_resource_topology.caches import Passthrough
 from mooring.contrib.node_resource_topology.cell_columns import ABSENT, CellColumns, Slots
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node
 from mooring.typing import Ints
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.contrib.node_resource_topology.generated import GPU, topology
 
 

@@ -14,9 +14,9 @@ from mooring.contrib.node_resource_topology import NodeResourceTopologyMatch
 from mooring.contrib.node_resource_topology.args import TopologyCacheArgs, TopologyMatchArgs
 from mooring.contrib.node_resource_topology.fingerprint import ATTRIBUTE, fingerprint
 from mooring.contrib.node_resource_topology.over_reserve import is_exclusive
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import make_node, make_pod
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.contrib.node_resource_topology.generated import topology
 
 NODE = "w1"

@@ -18,8 +18,8 @@ from mooring.contrib.node_resource_topology.args import (
     NumaScoringStrategy,
     TopologyMatchArgs,
 )
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.testing import check_plugin, make_node, make_pod, run_cycle, run_filter, run_score
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.contrib.node_resource_topology.generated import (
     GPU,
     random_node,

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from mooring import Plugin
 from mooring.api import KubeObject, Node, Pod, read_manifests, set_defaults
 from mooring.config import load_config
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.registry import default_registry
+from mooring.virtual.memory_scheduler import MemoryScheduler
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 

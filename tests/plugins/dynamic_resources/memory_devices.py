@@ -8,8 +8,8 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.api import Pod, ResourceClaim
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.plugins.dynamic_resources.devices import (
     GPU,
     device_class,

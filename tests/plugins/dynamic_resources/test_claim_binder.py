@@ -15,8 +15,8 @@ from mooring.errors import ApiError
 from mooring.framework.decision import Outcome
 from mooring.framework.features import FeatureGates
 from mooring.framework.releases import parse_versions
-from mooring.offline.driving import drive
 from mooring.registry import default_registry
+from mooring.virtual.driving import drive
 from tests.plugins.dynamic_resources.devices import (
     GPU,
     allocated_on,

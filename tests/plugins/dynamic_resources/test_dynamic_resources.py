@@ -8,8 +8,6 @@ from mooring.api import DeviceClass, DeviceTaintRule, ResourceClaim
 from mooring.framework.decision import NodeStatuses
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.plugins.dynamic_resources import DynamicResources
 from mooring.plugins.dynamic_resources.claim_filter import CANNOT_ALLOCATE, NOT_AVAILABLE
 from mooring.plugins.dynamic_resources.dynamic_resources import (
@@ -17,6 +15,8 @@ from mooring.plugins.dynamic_resources.dynamic_resources import (
     NOTHING_FREED,
     STILL_NOT_SCHEDULABLE,
 )
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.plugins.clusters import Cluster, make, make_pod, raw_scores, refusals
 from tests.plugins.dynamic_resources.devices import (
     DRIVER,

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from mooring.api import ResourceClaimTemplate, WorkloadPodGroup
 from mooring.framework.features import FeatureGates
-from mooring.offline.backlog import schedule_all
-from mooring.offline.driving import drive
 from mooring.testing import make_pod, make_pod_group
+from mooring.virtual.backlog import schedule_all
+from mooring.virtual.driving import drive
 from tests.plugins.clusters import make
 from tests.plugins.dynamic_resources.devices import allocated_on, claim, device_slice
 from tests.plugins.dynamic_resources.memory_devices import Devices, users

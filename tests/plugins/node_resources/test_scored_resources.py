@@ -12,9 +12,9 @@ import pytest
 from mooring.config.load import load_config_data
 from mooring.framework.features import FeatureGates
 from mooring.framework.releases import parse_versions
-from mooring.offline.driving import drive
-from mooring.offline.memory_scheduler import MemoryScheduler
 from mooring.registry import default_registry
+from mooring.virtual.driving import drive
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.plugins.dynamic_resources.devices import (
     GPU,
     allocated_on,

@@ -8,8 +8,9 @@ from typing import Any
 
 from mooring.api.field_errors import FieldError, invalid
 from mooring.apiserver import bodies, refusals
-from mooring.apiserver.auth.authentication import AUTHENTICATED, Authenticator, with_group
+from mooring.apiserver.auth.authentication import Authenticator
 from mooring.apiserver.auth.authorization import Attributes, Authorizer
+from mooring.apiserver.auth.impersonation import AUTHENTICATED, with_group
 from mooring.apiserver.auth.tokens import AUDIENCES
 from mooring.apiserver.http import ApiRequest, ApiResponse, RequestUser, answer
 from mooring.apiserver.request_paths import RequestInfo
@@ -122,7 +123,7 @@ class Reviews:
             )
         else:
             wanted = path or {}
-            asked = Attributes(user, wanted.get("verb", ""), path=wanted.get("path", ""))
+            asked = Attributes(user, wanted.get("verb", ""), path=wanted.get("path") or "")
         decision = self._authorizer.decide(asked)
         status: Object = {"allowed": decision.allowed}
         return status | {"reason": decision.reason} if decision.reason else status

@@ -9,9 +9,11 @@ from typing import Any
 
 import msgspec
 
+from mooring.api.go_format import go_quote
 from mooring.apiserver import refusals
 from mooring.apiserver.http import RequestUser
 from mooring.apiserver.refusals import Refusal
+from mooring.apiserver.request_paths import RequestInfo
 from mooring.apiserver.selecting import selector_of
 from mooring.apiserver.server_state import ServerState
 
@@ -21,10 +23,12 @@ MASTERS = "system:masters"
 _GROUP = "rbac.authorization.k8s.io"
 CLUSTER_ROLES, ROLES = f"{_GROUP}/clusterroles", f"{_GROUP}/roles"
 CLUSTER_BINDINGS, BINDINGS = f"{_GROUP}/clusterrolebindings", f"{_GROUP}/rolebindings"
+#: The characters that kube-apiserver escapes in a refusal.
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 class Attributes(msgspec.Struct, frozen=True):
-    """A user and what the user wants to do."""
+    """A user and what the user wants to do. A request is for a resource unless it has a path."""
 
     user: RequestUser
     verb: str
@@ -35,7 +39,22 @@ class Attributes(msgspec.Struct, frozen=True):
     namespace: str = ""
     name: str = ""
     #: The target of a request without a resource.
-    path: str = ""
+    path: str | None = None
+
+
+def attributes(user: RequestUser, info: RequestInfo, verb: str = "") -> Attributes:
+    """Return what a request does, or would do with another verb."""
+    return Attributes(
+        user,
+        verb or info.verb,
+        info.group,
+        info.version,
+        info.resource,
+        info.subresource,
+        info.scope,
+        info.name or info.selected,
+        None if info.is_resource else info.path,
+    )
 
 
 class AuthorizationDecision(msgspec.Struct, frozen=True):
@@ -98,28 +117,46 @@ class Authorizer:
         """Return the rules of a role, including those of the roles that it aggregates."""
         if role is None:
             return []
-        found = list(role.get("rules") or ())
-        name = role["metadata"]["name"]
-        for selector in (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or ():
-            chosen = selector_of(selector)
-            for stored in self._cluster.store.items(CLUSTER_ROLES):
-                if stored.key != name and chosen.matches(stored.labels):
-                    found += self.rules_of(stored.object)
+        found: list[Object] = []
+        waiting, seen = [role], {role["metadata"]["name"]}
+        while waiting:
+            one = waiting.pop(0)
+            found += one.get("rules") or ()
+            for selector in (one.get("aggregationRule") or {}).get("clusterRoleSelectors") or ():
+                chosen = selector_of(selector)
+                for stored in self._cluster.store.items(CLUSTER_ROLES):
+                    # Two roles may aggregate each other.
+                    if stored.key not in seen and chosen.matches(stored.labels):
+                        seen.add(stored.key)
+                        waiting.append(stored.object)
         return found
 
-    def refusal(self, asked: Attributes) -> Refusal:
+    def refusal(self, asked: Attributes, reason: str = "") -> Refusal:
         """Return the refusal (403) of a request that is not allowed."""
         # apiserver: pkg/endpoints/handlers/responsewriters/errors.go
-        user = f'User "{asked.user.name}" cannot {asked.verb}'
-        if not asked.resource:
-            return refusals.forbidden("", "", "", f'{user} path "{asked.path}"')
+        user = f"User {go_quote(asked.user.name)} cannot {asked.verb}"
+        if asked.path is not None:
+            why = f"{user} path {go_quote(asked.path)}"
+            return refusals.forbidden("", "", "", _with_reason(why, reason))
         resource = asked.resource + (f"/{asked.subresource}" if asked.subresource else "")
-        why = f'{user} resource "{resource}" in API group "{asked.group}"'
+        why = f"{user} resource {go_quote(resource)} in API group {go_quote(asked.group)}"
         if asked.namespace:
-            why += f' in the namespace "{asked.namespace}"'
+            why += f" in the namespace {go_quote(asked.namespace)}"
         else:
             why += " at the cluster scope"
-        return refusals.forbidden(asked.resource, asked.group, asked.name, why)
+        return refusals.forbidden(
+            asked.resource, asked.group, asked.name, _with_reason(why, reason)
+        )
+
+    def require(self, asked: Attributes) -> None:
+        """Refuse (403) a request that is not allowed."""
+        if not self.allows(asked):
+            raise self.refusal(asked)
+
+
+def _with_reason(why: str, reason: str) -> str:
+    escaped = why.translate(_ESCAPES)
+    return f"{escaped}: {reason}" if reason else escaped
 
 
 def _subject(binding: Object, user: RequestUser, namespace: str) -> Object | None:
@@ -131,7 +168,7 @@ def _subject(binding: Object, user: RequestUser, namespace: str) -> Object | Non
             return dict(subject)
         if kind == "ServiceAccount":
             where = subject.get("namespace") or namespace
-            if user.name == f"system:serviceaccount:{where}:{name}":
+            if where and user.name == f"system:serviceaccount:{where}:{name}":
                 return dict(subject)
     return None
 
@@ -140,8 +177,9 @@ def _rule_allows(rule: Object, asked: Attributes) -> bool:
     verbs = rule.get("verbs") or ()
     if asked.verb not in verbs and "*" not in verbs:
         return False
-    if not asked.resource:
-        return any(_path_matches(one, asked.path) for one in rule.get("nonResourceURLs") or ())
+    path = asked.path
+    if path is not None:
+        return any(_path_matches(one, path) for one in rule.get("nonResourceURLs") or ())
     groups = rule.get("apiGroups") or ()
     if asked.group not in groups and "*" not in groups:
         return False

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
     encode_dss_signature,
 )
 
+from mooring.api.timestamps import parse_time
 from mooring.apiserver.http import RequestUser
 from mooring.apiserver.server_state import ServerState
 
@@ -26,6 +27,11 @@ ISSUER = "https://kubernetes.default.svc"
 AUDIENCES = (ISSUER, "https://kubernetes.default.svc.cluster.local")
 _CLAIMS = "kubernetes.io"
 _HALF = 32
+#: Seconds for which a token outlives the deletion of what it is bound to; jwt.DefaultLeeway
+_LEEWAY = 60
+_EXTRA = "authentication.kubernetes.io"
+POD_NAME, POD_UID = f"{_EXTRA}/pod-name", f"{_EXTRA}/pod-uid"
+NODE_NAME, NODE_UID = f"{_EXTRA}/node-name", f"{_EXTRA}/node-uid"
 
 
 def _text(data: bytes) -> str:
@@ -36,11 +42,17 @@ def _bytes(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
+def account_groups(namespace: str) -> tuple[str, str]:
+    """Return the groups of the service accounts of a namespace."""
+    return "system:serviceaccounts", f"system:serviceaccounts:{namespace}"
+
+
 def account_user(namespace: str, name: str, uid: str, extra: Object | None = None) -> RequestUser:
     """Return the user that a service account authenticates as."""
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
     found = {key: tuple(value) for key, value in (extra or {}).items()}
-    return RequestUser(f"system:serviceaccount:{namespace}:{name}", groups, uid, found)
+    return RequestUser(
+        f"system:serviceaccount:{namespace}:{name}", account_groups(namespace), uid, found
+    )
 
 
 class TokenSigner:
@@ -83,15 +95,19 @@ class TokenSigner:
         seconds: int,
         bound: Object | None = None,
     ) -> str:
-        """Return a token for a service account; `bound` is the object that it is bound to."""
+        """Return a token for a service account.
+
+        `bound` has the names and UIDs, by kind in lower case, of the object that the token is
+        bound to and of its node.
+        """
         now = int(cluster.now().timestamp())
         metadata = account["metadata"]
         inner: Object = {
             "namespace": metadata["namespace"],
             "serviceaccount": {"name": metadata["name"], "uid": metadata["uid"]},
         }
-        if bound is not None:
-            inner[bound["kind"].lower()] = {"name": bound["name"], "uid": bound["uid"]}
+        for kind, reference in (bound or {}).items():
+            inner[kind] = reference
         claims = {
             "aud": list(audiences),
             "exp": now + seconds,
@@ -110,7 +126,7 @@ class TokenSigner:
         """Return the user of a token, or None.
 
         The token must be valid now and for one of the audiences. Its account must exist, as must
-        the pod that it is bound to.
+        the pod, secret or node that it is bound to.
         """
         claims = self.claims(token)
         if claims is None or claims.get("iss") != ISSUER:
@@ -122,18 +138,36 @@ class TokenSigner:
             return None
         inner = claims.get(_CLAIMS) or {}
         namespace, account = inner.get("namespace", ""), inner.get("serviceaccount") or {}
-        if not _is_there(cluster, "/serviceaccounts", namespace, account):
-            return None
-        pod = inner.get("pod")
-        if pod and not _is_there(cluster, "/pods", namespace, pod):
-            return None
+        pod, node = inner.get("pod") or {}, inner.get("node") or {}
+        references: tuple[tuple[str, str, Object], ...] = (
+            ("/serviceaccounts", namespace, account),
+            ("/pods", namespace, pod),
+            ("/secrets", namespace, inner.get("secret") or {}),
+            # A pod's token outlives its node.
+            ("/nodes", "", {} if pod else node),
+        )
+        for resource, where, reference in references:
+            is_required = resource == "/serviceaccounts" or reference
+            if is_required and not _is_there(cluster, resource, where, reference, now - _LEEWAY):
+                return None
         extra: Object = {"authentication.kubernetes.io/credential-id": [f"JTI={claims['jti']}"]}
-        if pod:
-            extra["authentication.kubernetes.io/pod-name"] = [pod["name"]]
-            extra["authentication.kubernetes.io/pod-uid"] = [pod["uid"]]
+        for key, value in (
+            (POD_NAME, pod.get("name")),
+            (POD_UID, pod.get("uid")),
+            (NODE_NAME, node.get("name")),
+            (NODE_UID, node.get("uid")),
+        ):
+            if value:
+                extra[key] = [value]
         return account_user(namespace, account["name"], account["uid"], extra)
 
 
-def _is_there(cluster: ServerState, resource: str, namespace: str, reference: Object) -> bool:
+def _is_there(
+    cluster: ServerState, resource: str, namespace: str, reference: Object, since: float
+) -> bool:
+    """Return whether an object exists and was not deleted before a time."""
     found = cluster.lookup(resource, namespace, str(reference.get("name", "")))
-    return found is not None and found["metadata"]["uid"] == reference.get("uid")
+    if found is None or found["metadata"]["uid"] != reference.get("uid"):
+        return False
+    deleted = found["metadata"].get("deletionTimestamp")
+    return deleted is None or parse_time(deleted) >= since

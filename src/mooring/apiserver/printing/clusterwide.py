@@ -8,6 +8,7 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
+from mooring.api.default_values import default_class_name
 from mooring.apiserver.printing.core import aged, load_balancers, more
 from mooring.apiserver.printing.printer import (
     NAME,
@@ -28,11 +29,7 @@ from mooring.apiserver.printing.printer import (
 Object = dict[str, Any]
 
 _FLOWS = "flowcontrol.apiserver.k8s.io"
-_DEFAULT_CLASS = (
-    "storageclass.kubernetes.io/is-default-class",
-    "storageclass.beta.kubernetes.io/is-default-class",
-)
-_DEFAULT_INGRESS = ("ingressclass.kubernetes.io/is-default-class",)
+_DEFAULT_INGRESS = "ingressclass.kubernetes.io/is-default-class"
 
 
 def _parent(obj: Object) -> str:
@@ -44,21 +41,16 @@ def _parent(obj: Object) -> str:
     return "/".join(filter(None, (kinds, parent.get("namespace"), parent.get("name"))))
 
 
-def _marked(obj: Object, keys: tuple[str, ...]) -> bool:
-    """Return whether one of an object's annotations says that it is the default."""
-    annotations = obj["metadata"].get("annotations") or {}
-    return any(annotations.get(key) == "true" for key in keys)
-
-
 def _storage_classes(listed: Sequence[Object]) -> Row:
-    """Return the cells of a list, where only the default that counts is named so.
-
-    This is the newest class with the annotation, and of those that are as old the first by name.
-    """
-    marked = [one for one in listed if _marked(one, _DEFAULT_CLASS)]
-    marked.sort(key=name)
-    marked.sort(key=lambda one: str(at(one, "metadata.creationTimestamp", "")), reverse=True)
-    default = name(marked[0]) if marked else None
+    """Return the cells of a list, which marks only the class that claims without one get."""
+    default = default_class_name(
+        (
+            name(one),
+            one["metadata"].get("annotations") or {},
+            str(at(one, "metadata.creationTimestamp", "")),
+        )
+        for one in listed
+    )
 
     def cells(obj: Object, now: datetime.datetime) -> list[Any]:
         first, *others = _storage_class(obj, now)
@@ -149,7 +141,8 @@ def _ingress_class(obj: Object, now: datetime.datetime) -> list[Any]:
     if parameters:
         group = f".{parameters['apiGroup']}" if parameters.get("apiGroup") else ""
         text = f"{parameters.get('kind')}{group}/{parameters.get('name')}"
-    default = " (default)" if _marked(obj, _DEFAULT_INGRESS) else ""
+    annotations = obj["metadata"].get("annotations") or {}
+    default = " (default)" if annotations.get(_DEFAULT_INGRESS) == "true" else ""
     return [name(obj) + default, at(obj, "spec.controller", ""), text, age(obj, now)]
 
 

@@ -7,17 +7,23 @@ from __future__ import annotations
 from typing import Any
 
 from mooring.api.field_errors import invalid
+from mooring.api.go_format import go_quote
 from mooring.api.timestamps import format_time
 from mooring.apiserver import bodies, refusals
 from mooring.apiserver.auth.tokens import ISSUER, TokenSigner
 from mooring.apiserver.http import ApiRequest, ApiResponse, answer
+from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.request_paths import RequestInfo
 from mooring.apiserver.resource_table import Served
 from mooring.apiserver.server_state import ServerState
 
 Object = dict[str, Any]
 
-_VERSION = "authentication.k8s.io/v1"
+_GROUP = "authentication.k8s.io"
+_VERSION = f"{_GROUP}/v1"
+OTHER_ACCOUNT = (
+    "cannot bind token for serviceaccount {} to pod running with different serviceaccount name."
+)
 _LEAST, _DEFAULT, _MOST = 600, 3600, 2**32
 _BOUND = {"Pod": "/pods", "Secret": "/secrets", "Node": "/nodes"}
 
@@ -36,7 +42,19 @@ def create(
     asked = bodies.read_typed(request, type, "TokenRequest", _VERSION, how)
     if cluster.lookup("/namespaces", "", info.namespace) is None:
         raise refusals.not_found("namespaces", "", info.namespace)
+    metadata = asked.setdefault("metadata", {})
+    bodies.check_namespace(metadata, info.namespace)
+    if (metadata.get("name") or info.name) != info.name:
+        why = "must match the service account name if specified"
+        raise _invalid(info.name, "metadata.name", metadata["name"], why)
     account = cluster.find(served, info.namespace, info.name).object
+    uid = account["metadata"]["uid"]
+    if metadata.get("uid") and metadata["uid"] != uid:
+        why = (
+            f"the UID in the token request ({metadata['uid']}) does not match the UID of the "
+            f"service account ({uid})"
+        )
+        raise refusals.conflict("TokenRequest", _GROUP, info.name, why)
     spec = asked.setdefault("spec", {})
     seconds = spec.get("expirationSeconds")
     seconds = _DEFAULT if seconds is None else seconds
@@ -46,13 +64,18 @@ def create(
     token = signer.issue(cluster, account, audiences, seconds, bound)
     ends = cluster.now().timestamp() + seconds
     spec["audiences"], spec["expirationSeconds"] = list(audiences), seconds
-    asked["metadata"] = {
+    asked["metadata"] = metadata | {
         "name": info.name,
         "namespace": info.namespace,
+        "uid": uid,
         "creationTimestamp": cluster.timestamp(),
     }
     asked["status"] = {"token": token, "expirationTimestamp": format_time(ends)}
     return answer(asked, 201)
+
+
+def _invalid(name: str, path: str, value: Any, why: str) -> Refusal:
+    return refusals.invalid("TokenRequest", _GROUP, name, [invalid(path, value, why)])
 
 
 def _check(seconds: int) -> None:
@@ -63,21 +86,29 @@ def _check(seconds: int) -> None:
     elif seconds > _MOST:
         why = "may not specify a duration larger than 2^32 seconds"
     if why:
-        problem = invalid(path, seconds, why)
-        raise refusals.invalid("TokenRequest", "authentication.k8s.io", "", [problem])
+        raise _invalid("", path, seconds, why)
 
 
 def _bound(cluster: ServerState, info: RequestInfo, reference: Object | None) -> Object | None:
+    """Return the object that a token is bound to, and a pod's node, by kind; None for none."""
     if not reference:
         return None
-    kind, name = reference.get("kind", ""), reference.get("name", "")
-    place = _BOUND.get(kind)
+    kind, name = reference.get("kind") or "", reference.get("name") or ""
+    group, _, version = (reference.get("apiVersion") or "").rpartition("/")
+    place = _BOUND.get(kind) if not group else None
     if place is None:
-        raise refusals.bad_request(f"cannot bind token for serviceaccount to object of type {kind}")
-    namespace = "" if kind == "Node" else info.namespace
-    found = cluster.lookup(place, namespace, name)
+        of = f"{group}/{version}, Kind={kind}"
+        raise refusals.bad_request(f"cannot bind token to object of type {of}")
+    found = cluster.lookup(place, "" if kind == "Node" else info.namespace, name)
     if found is None:
         raise refusals.not_found(place[1:], "", name)
+    bound = {kind.lower(): _reference(found)}
+    spec = found.get("spec") or {}
+    if kind == "Pod" and spec.get("serviceAccountName") != info.name:
+        raise refusals.bad_request(OTHER_ACCOUNT.format(go_quote(info.name)))
+    if kind == "Pod" and (node := spec.get("nodeName")):
+        there = cluster.lookup("/nodes", "", node)
+        bound["node"] = _reference(there) if there is not None else {"name": node}
     uid = found["metadata"]["uid"]
     if reference.get("uid") and reference["uid"] != uid:
         why = (
@@ -85,4 +116,8 @@ def _bound(cluster: ServerState, info: RequestInfo, reference: Object | None) ->
             f"in record. The object might have been deleted and then recreated"
         )
         raise refusals.conflict(kind, "", name, why)
-    return {"kind": kind, "name": name, "uid": uid}
+    return bound
+
+
+def _reference(obj: Object) -> Object:
+    return {"name": obj["metadata"]["name"], "uid": obj["metadata"]["uid"]}

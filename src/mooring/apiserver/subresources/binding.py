@@ -34,10 +34,7 @@ def bind(
     name = info.name or metadata.get("name", "")
     if metadata.get("name", "") != name:
         raise refusals.bad_request(NAME_MISMATCH)
-    if metadata.get("namespace") and metadata["namespace"] != info.namespace:
-        raise refusals.bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
+    bodies.check_namespace(metadata, info.namespace)
     if problems := check_binding(binding):
         raise refusals.failure(aggregate(problems))
     target = str(binding["target"]["name"])

@@ -50,6 +50,7 @@ Change = Callable[[Object, Object], list[FieldError]]
 _RBAC = "rbac.authorization.k8s.io/v1"
 _STORAGE = "storage.k8s.io/v1"
 _NETWORKING = "networking.k8s.io/v1"
+_CERTIFICATES = "certificates.k8s.io/v1"
 _GROUP_VERSIONS = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3")
 
 #: The checks of new objects, by group version and kind.
@@ -107,8 +108,8 @@ CREATES: dict[tuple[str, str], Check] = {
     ("resource.k8s.io/v1", "ResourceSlice"): devices.check_slice,
     ("resource.k8s.io/v1", "DeviceTaintRule"): devices.check_taint_rule,
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): definitions.check_definition,
-    ("certificates.k8s.io/v1", "CertificateSigningRequest"): signing_requests.check_signing_request,
-    ("certificates.k8s.io/v1", "ClusterTrustBundle"): trust_bundles.check_bundle,
+    (_CERTIFICATES, "CertificateSigningRequest"): signing_requests.check_signing_request,
+    (_CERTIFICATES, "ClusterTrustBundle"): trust_bundles.check_bundle,
     ("storagemigration.k8s.io/v1", "StorageVersionMigration"): storage.check_migration,
 }
 
@@ -149,7 +150,7 @@ _CHANGES: dict[tuple[str, str], Change] = {
     ("resource.k8s.io/v1", "ResourceClaimTemplate"): device_claims.check_template_update,
     ("resource.k8s.io/v1", "ResourceSlice"): devices.check_slice_update,
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): definitions.check_definition_update,
-    ("certificates.k8s.io/v1", "ClusterTrustBundle"): trust_bundles.check_bundle_update,
+    (_CERTIFICATES, "ClusterTrustBundle"): trust_bundles.check_bundle_update,
     ("storagemigration.k8s.io/v1", "StorageVersionMigration"): storage.check_migration_update,
 }
 
@@ -188,6 +189,8 @@ UPDATES: dict[tuple[str, str, str], Change] = {
     ("apps/v1", "DaemonSet", "status"): statuses.check_daemon_set_status,
     ("autoscaling/v1", "HorizontalPodAutoscaler", "status"): statuses.check_autoscaler_status,
     ("autoscaling/v2", "HorizontalPodAutoscaler", "status"): statuses.check_autoscaler_status,
+    (_CERTIFICATES, "CertificateSigningRequest", "approval"): signing_requests.check_approval,
+    (_CERTIFICATES, "CertificateSigningRequest", "status"): signing_requests.check_status,
     ("storagemigration.k8s.io/v1", "StorageVersionMigration", "status"): (
         statuses.check_migration_status
     ),

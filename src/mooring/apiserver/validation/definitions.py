@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
 from mooring.api.field_errors import FieldError, each, forbidden, invalid, not_supported, required
+from mooring.api.go_format import go_quote
 from mooring.apiserver.validation.custom_objects import check_value
 from mooring.apiserver.validation.definition_parts import check_extensions, check_parts
 from mooring.apiserver.validation.field_problems import Object, immutable
@@ -30,6 +32,9 @@ STILL_STORED = (
     "spec.versions until a storage migration ensures no data remains persisted in {0} and removes "
     "{0} from status.storedVersions"
 )
+#: The annotation with the approval of an API in a group of the Kubernetes community.
+APPROVED = "api-approved.kubernetes.io"
+_PROPOSAL = "https://github.com/kubernetes/enhancements/pull/1111"
 ONE_STORAGE = "must have exactly one version marked as storage version"
 _MIXED_CASE = "may have mixed case, but should otherwise match: "
 
@@ -41,7 +46,46 @@ def check_definition(definition: Object) -> list[FieldError]:
     name, wanted = definition["metadata"].get("name", ""), f"{names['plural']}.{spec['group']}"
     if name != wanted:
         problems.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
-    return problems + _spec(spec) + _stored_versions(definition)
+    return problems + _spec(spec) + _stored_versions(definition) + _approval(definition, None)
+
+
+def approval_state(definition: Object) -> tuple[str, str]:
+    """Return the reason and message of the condition of a protected group's API approval.
+
+    Both are "" for the definitions of other groups.
+    """
+    # apiextensions-apiserver: pkg/apihelpers/helpers.go, pkg/controller/apiapproval
+    group = definition["spec"]["group"]
+    if not f".{group}".endswith((".k8s.io", ".kubernetes.io")):
+        return "", ""
+    must = f"protected groups must have approval annotation {go_quote(APPROVED)}"
+    value = (definition["metadata"].get("annotations") or {}).get(APPROVED) or ""
+    if not value:
+        return "MissingAnnotation", f"{must}, see {_PROPOSAL}"
+    if value.startswith("unapproved"):
+        return "UnapprovedAnnotation", f"not approved: {go_quote(value)}"
+    try:
+        url = urlsplit(value)
+        is_url = bool(url.scheme and url.netloc)
+    except ValueError:
+        is_url = False
+    if is_url:
+        return "ApprovedAnnotation", f"approved in {value}"
+    why = 'with either a URL or a reason starting with "unapproved"'
+    return "InvalidAnnotation", f"{must} {why}, see {_PROPOSAL}"
+
+
+def _approval(definition: Object, old: Object | None) -> list[FieldError]:
+    """Return the problem of the annotation that protected groups need."""
+    state, why = approval_state(definition)
+    if old is not None and approval_state(old)[0] == state:
+        return []
+    where = f"metadata.annotations[{APPROVED}]"
+    if state == "MissingAnnotation":
+        return [required(where, why)]
+    if state == "InvalidAnnotation":
+        return [invalid(where, definition["metadata"]["annotations"][APPROVED], why)]
+    return []
 
 
 def _stored_versions(definition: Object) -> list[FieldError]:
@@ -277,6 +321,5 @@ def check_definition_update(definition: Object, old: Object) -> list[FieldError]
         problems += immutable("spec.scope", new["scope"], before["scope"])
         problems += immutable("spec.names.kind", new["names"]["kind"], before["names"]["kind"])
     problems += immutable("spec.group", new["group"], before["group"])
-    return problems + immutable(
-        "spec.names.plural", new["names"]["plural"], before["names"]["plural"]
-    )
+    problems += immutable("spec.names.plural", new["names"]["plural"], before["names"]["plural"])
+    return problems + _approval(definition, old)

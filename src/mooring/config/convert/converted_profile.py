@@ -17,6 +17,7 @@ from mooring.config.convert.default_plugins import (
     DefaultPlugins,
     today,
 )
+from mooring.config.convert.family import convert_family_args, lost_point
 from mooring.config.convert.plugin_config import (
     STRATEGIES,
     ConvertedPluginConfig,
@@ -91,6 +92,7 @@ class ConvertedProfile:
         self._refuse_misplaced()
         self._drop_idle()
         self._drop_unused_args()
+        self._replace_lost()
 
     def write(self, path: str) -> Doc:
         """Return the v1 profile, to be placed at `path`, and record origins."""
@@ -304,3 +306,17 @@ class ConvertedProfile:
             if entry.name in removed.ALL_REMOVED:
                 self.conversion.warn(entry.origin, removed.UNUSED_ARGS.format(name=entry.name))
                 self.config.take(entry.name)
+
+    def _replace_lost(self) -> None:
+        """Drop, with a warning, what plugins of the scheduler-plugins family had and lost."""
+        running = [entry for plugin_set in self.sets.values() for entry in plugin_set.running()]
+        convert_family_args(self.conversion, self.config, self.api_version, running)
+        for point, plugin_set in self.sets.items():
+            added = plugin_set.added
+            plugin_set.added = []
+            for entry in added:
+                text = lost_point(self.api_version, entry.name, point)
+                if text is None:
+                    plugin_set.added.append(entry)
+                else:
+                    self.conversion.warn(entry.origin, text)

@@ -7,8 +7,9 @@ from mooring.config.convert import removed
 from mooring.config.convert.converted import Conversion, Doc
 from mooring.config.convert.default_plugins import POINTS, SPREAD
 from mooring.config.convert.document_settings import start_document
+from mooring.config.convert.family import convert_family_args, lost_point
 from mooring.config.convert.plugin_config import ConvertedPluginConfig
-from mooring.config.convert.plugin_set import ALL
+from mooring.config.convert.plugin_set import ALL, PluginEntry
 
 #: kube-scheduler 1.28: apis/config/v1beta3/default_plugins.go, mergePlugins has no PreEnqueue
 IGNORED_POINT = (
@@ -48,13 +49,21 @@ def _profile(conversion: Conversion, doc: Doc, path: str, api_version: str) -> D
         if point == "preEnqueue":
             conversion.warn(where, IGNORED_POINT.format(point=point, version="v1beta3"))
             continue
-        plugins[point] = _plugin_set(conversion, doc["plugins"][point], where, api_version)
+        plugin_set = _plugin_set(conversion, doc["plugins"][point], where, point, api_version)
+        if plugin_set:
+            plugins[point] = plugin_set
     if plugins:
         written["plugins"] = plugins
     config = ConvertedPluginConfig(doc.get("pluginConfig", []), f"{path}.pluginConfig")
     for entry in list(config.entries):
         if entry.name in removed.REMOVED_IN_V1BETA2:
             conversion.refuse(entry.origin, refusal(entry.name, api_version))
+    running = [
+        PluginEntry(entry.get("name", ""), origin=f"{path}.plugins.{point}.enabled[{index}]")
+        for point, plugin_set in doc.get("plugins", {}).items()
+        for index, entry in enumerate(plugin_set.get("enabled", []))
+    ]
+    convert_family_args(conversion, config, api_version, running)
     if config.entries:
         written["pluginConfig"] = config.write(conversion, f"{path}.pluginConfig")
     return written
@@ -67,7 +76,7 @@ def refusal(name: str, api_version: str) -> str:
     return invalid("", name, why).message
 
 
-def _plugin_set(conversion: Conversion, doc: Doc, path: str, api_version: str) -> Doc:
+def _plugin_set(conversion: Conversion, doc: Doc, path: str, point: str, api_version: str) -> Doc:
     stopped = {entry.get("name", "") for entry in doc.get("disabled", [])}
     written: Doc = {}
     for key in ("enabled", "disabled"):
@@ -77,6 +86,10 @@ def _plugin_set(conversion: Conversion, doc: Doc, path: str, api_version: str) -
             name = entry.get("name", "")
             if name in removed.REMOVED_IN_V1BETA2 and key == "enabled":
                 conversion.refuse(where, refusal(name, api_version))
+                continue
+            lost = lost_point(api_version, name, point) if key == "enabled" else None
+            if lost is not None:
+                conversion.warn(where, lost)
                 continue
             if name in removed.ALL_REMOVED:
                 new = _replace(conversion, entry, where, stopped if key == "enabled" else None)

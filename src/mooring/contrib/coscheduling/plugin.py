@@ -23,7 +23,15 @@ from mooring import (
     QueueingHint,
     Status,
 )
-from mooring.api import Pod, PodGroup, parse_time, pod_group_key, pod_group_name
+from mooring.api import (
+    OLDER_POD_GROUP_LABELS,
+    POD_GROUP_LABEL,
+    Pod,
+    PodGroup,
+    parse_time,
+    pod_group_key,
+    pod_group_name,
+)
 from mooring.contrib.coscheduling.assignments import Assignments, Expirations, Failures
 from mooring.contrib.coscheduling.members import Members
 from mooring.contrib.coscheduling.room import describe_gap, needs, resource_gap
@@ -50,6 +58,11 @@ OPTIMISTIC_REJECTION = "optimistic rejection in PostFilter"
 REJECTION_IN_UNRESERVE = "rejection in Unreserve"
 UNREADABLE_RESOURCES = "spec.minResources is not checked: it has an amount that is not a quantity"
 TOO_FEW_MEMBERS = "spec.minMember must be at least 1; the members are scheduled one by one"
+OLDER_LABEL = (
+    "Pod %s names its PodGroup with the label %s of older releases of scheduler-plugins, which is "
+    "still read: write %s. The PodGroup must be one of scheduling.x-k8s.io; its spec.minMember "
+    "takes the place of older labels"
+)
 
 _UNSCHEDULABLE = Status.unschedulable()
 #: Seconds of the wait at Permit if neither the group nor the argument says any.
@@ -104,6 +117,8 @@ class Coscheduling(Plugin):
         self._backed_off = Expirations()
         self._permitted = Expirations()
         self._failures = Failures()
+        #: The labels by which pods have named their groups.
+        self._labels = [POD_GROUP_LABEL]
 
     def start(self) -> None:
         """Follow PodGroups and pods."""
@@ -130,16 +145,28 @@ class Coscheduling(Plugin):
     # Pods that come and go.
 
     def _pod_added(self, pod: Pod) -> None:
+        self._note_label(pod)
         self._members.add(pod)
         if pod.spec.node_name and pod_group_name(pod):
             self._assignments.assign(pod)
 
     def _pod_updated(self, old: Pod, new: Pod) -> None:
         if pod_group_key(old) or pod_group_key(new):
+            self._note_label(new)
             self._members.update(old, new)
             if new.spec.node_name and not old.spec.node_name and pod_group_name(new):
                 # Bound by this scheduler, which has counted it, or by the one that led before.
                 self._assignments.assign(new)
+
+    def _note_label(self, pod: Pod) -> None:
+        """Warn, once for each label, of a pod that names its group by an older one."""
+        labels = pod.metadata.labels
+        if labels.get(POD_GROUP_LABEL):
+            return
+        for label in OLDER_POD_GROUP_LABELS:
+            if label in labels and label not in self._labels:
+                self._labels.append(label)
+                log.warning(OLDER_LABEL, pod.key, label, POD_GROUP_LABEL)
 
     def _pod_deleted(self, pod: Pod) -> None:
         self._members.remove(pod)
@@ -192,7 +219,7 @@ class Coscheduling(Plugin):
         needed = needs(group)
         if needed is None:
             return None
-        gap = resource_gap(nodes.all, group, needed)
+        gap = resource_gap(nodes.all, group, needed, self._labels)
         if gap:
             return Status.unresolvable(describe_gap(gap))
         if not state.examines:

@@ -7,7 +7,7 @@ It looks at sums, not at single nodes or pods, so a group that passes may still 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from mooring.api import (
     ResourceList,
     is_scalar_resource,
     milli_value,
+    pod_group_key,
     value,
 )
 from mooring.api.labels import Requirement
@@ -29,12 +30,17 @@ _PODS = "pods"
 _NATIVE = frozenset({_CPU, _PODS, "memory", "ephemeral-storage"})
 
 
-def resource_gap(nodes: Nodes, group: PodGroup, needed: Mapping[str, int]) -> dict[str, int]:
+def resource_gap(
+    nodes: Nodes,
+    group: PodGroup,
+    needed: Mapping[str, int],
+    labels: Iterable[str] = (POD_GROUP_LABEL,),
+) -> dict[str, int]:
     """Return what the cluster lacks of what a group needs, by resource; empty if there is enough.
 
     Members of the group that have a node already count as free. Cpu is in thousandths.
     """
-    members = _members_by_row(nodes, group)
+    members = _members_by_row(nodes, group, labels)
     gap: dict[str, int] = {}
     for name, amount in needed.items():
         free = _free(nodes, name)
@@ -88,18 +94,21 @@ def _free(nodes: Nodes, name: str) -> Ints:
     return free
 
 
-def _members_by_row(nodes: Nodes, group: PodGroup) -> dict[int, dict[str, int]]:
+def _members_by_row(
+    nodes: Nodes, group: PodGroup, labels: Iterable[str]
+) -> dict[int, dict[str, int]]:
     """Return what the members of a group request on each node that has some."""
     namespace, name = group.metadata.namespace, group.metadata.name
-    selector = Selector((Requirement(POD_GROUP_LABEL, "In", (name,)),))
-    counts = nodes.pods_matching(frozenset((namespace,)), selector)
+    counts = np.zeros(len(nodes), dtype=np.int64)
+    for label in labels:
+        selector = Selector((Requirement(label, "In", (name,)),))
+        counts += nodes.pods_matching(frozenset((namespace,)), selector)
     found: dict[int, dict[str, int]] = {}
     for row in np.flatnonzero(counts).tolist():
         node = nodes.info(row)
         requests: dict[str, int] = {}
         for info in node.pods.values():
-            meta = info.pod.metadata
-            if meta.namespace == namespace and meta.labels.get(POD_GROUP_LABEL) == name:
+            if pod_group_key(info.pod) == group.key:
                 requests[_PODS] = requests.get(_PODS, 0) + 1
                 for resource, amount in info.requests.items():
                     if resource in _NATIVE or resource in node.allocatable:

@@ -15,6 +15,7 @@ from mooring.api import (
     DeviceClass,
     DeviceTaintRule,
     Pod,
+    PodStatus,
     ResourceClaim,
     ResourceSlice,
     WorkloadPodGroup,
@@ -59,7 +60,11 @@ from mooring.plugins.dynamic_resources.hints import ClaimHints
 from mooring.plugins.dynamic_resources.node_devices import NodeDevices
 from mooring.plugins.dynamic_resources.node_groups import GroupCache
 from mooring.plugins.dynamic_resources.node_resource_check import NodeResourceCheck
-from mooring.plugins.dynamic_resources.pod_resource_claims import STATE, PodResourceClaims
+from mooring.plugins.dynamic_resources.pod_resource_claims import (
+    STATE,
+    PodResourceClaims,
+    assumed_status,
+)
 from mooring.plugins.dynamic_resources.pools import parse_selector
 from mooring.plugins.dynamic_resources.resource_claims import (
     claim_users,
@@ -92,6 +97,7 @@ class DynamicResources(Plugin):
     """The plugin that allocates devices for a pod's claims, and writes them to the API server."""
 
     name = STATE
+    skips_resizes = True
     Args = DynamicResourcesArgs
     # Pods with claims are not signed, so their results are never reused. For other pods the result
     # is the same on every node, whatever pods run there.
@@ -413,6 +419,10 @@ class DynamicResources(Plugin):
         return normalize_by_max(scores)
 
     # Reserve and PreBind.
+
+    def assumed_status(self, state: CycleState, pod: Pod, node_name: str) -> PodStatus:
+        """Return the pod's status with the node resources that its claims consume."""
+        return assumed_status(state, pod, node_name)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Allocate the devices found for the node to the pod's claims, in memory."""

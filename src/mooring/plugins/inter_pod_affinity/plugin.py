@@ -38,6 +38,7 @@ class InterPodAffinity(Plugin):
     """The plugin that keeps pods near or away from other pods."""
 
     name = "InterPodAffinity"
+    skips_resizes = True
     reads_pod_labels = False
     Args: ClassVar[type[msgspec.Struct] | None] = InterPodAffinityArgs
 

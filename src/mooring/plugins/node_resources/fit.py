@@ -104,6 +104,7 @@ class Fit(Plugin):
     """The plugin that refuses nodes without enough resources, and scores the others."""
 
     name = "NodeResourcesFit"
+    limits_resizes = True
     reads_pod_labels = False
     Args: ClassVar[type[msgspec.Struct] | None] = NodeResourcesFitArgs
 

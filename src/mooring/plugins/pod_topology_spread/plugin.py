@@ -50,6 +50,7 @@ class PodTopologySpread(Plugin):
     """The plugin that spreads pods by their topologySpreadConstraints or the profile's defaults."""
 
     name = "PodTopologySpread"
+    skips_resizes = True
     reads_pod_labels = False
     Args: ClassVar[type[msgspec.Struct] | None] = PodTopologySpreadArgs
 

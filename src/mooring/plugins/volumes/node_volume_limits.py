@@ -95,6 +95,7 @@ class NodeVolumeLimits(Plugin):
     """
 
     name = "NodeVolumeLimits"
+    skips_resizes = True
     reads_pod_labels = False
 
     def __init__(self, args: object = None, handle: Handle | None = None) -> None:

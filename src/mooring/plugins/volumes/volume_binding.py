@@ -129,6 +129,7 @@ class VolumeBinding(Plugin):
     """
 
     name = "VolumeBinding"
+    skips_resizes = True
     Args = VolumeBindingArgs
     # The plugin reads claims and volumes, which also show what the node's pods use.
     reads_pods = False

@@ -111,6 +111,7 @@ class VolumeRestrictions(Plugin):
     """The plugin for disks that may not be shared, and for ReadWriteOncePod claims."""
 
     name = "VolumeRestrictions"
+    skips_resizes = True
     reads_pod_labels = False
 
     def __init__(self, args: object = None, handle: Handle | None = None) -> None:

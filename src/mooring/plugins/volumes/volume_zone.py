@@ -63,6 +63,7 @@ class VolumeZone(Plugin):
     """
 
     name = "VolumeZone"
+    skips_resizes = True
     reads_pod_labels = False
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:

@@ -1,0 +1,1 @@
+"""The extender process: plugins that serve a stock kube-scheduler over HTTP."""

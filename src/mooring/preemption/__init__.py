@@ -1,0 +1,1 @@
+"""Preemption: candidates, dry runs, victims and evictions, shared by plugins at PostFilter."""

@@ -1,0 +1,1 @@
+"""The web UI: its server, its data and its static files."""
