@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from mooring import Plugin, Status
 from mooring.app.watchdog import BLOCKED_SECONDS, INTERVAL, LoopWatchdog
-from mooring.observe.clock import VirtualClock
+from mooring.observe.clock import Progress, VirtualClock
 from tests.app.world import World, make_node, make_pod
 
 NO = Status.unschedulable("no")
@@ -42,6 +43,7 @@ class Scheduler:
 
     def __init__(self) -> None:
         self.cycles = 0
+        self.progress = Progress()
         self.trying: Any = None
         self.turning: Any = None
 
@@ -231,3 +233,57 @@ async def test_a_cycle_that_awaits_forever_is_a_problem_and_is_named() -> None:
     assert problem.endswith(", in plugin Patient at PostFilter")
     said = heard.records[0].kv
     assert (said["plugin"], said["point"]) == ("Patient", "PostFilter")
+
+
+def test_a_long_cycle_that_goes_on_is_healthy() -> None:
+    watched = Watched(cycle_seconds=60)
+    watched.scheduler.begin("p")
+    for _ in range(10):
+        watched.scheduler.progress.step()
+        watched.look(50, blocked=True)
+        assert watched.watchdog.problem() is None
+    watched.look(20, blocked=True)
+    found = watched.watchdog.problem()
+    assert found is not None and found.startswith("the scheduling loop has been blocked for 5")
+
+
+def test_a_long_cycle_that_awaits_between_its_steps_is_healthy() -> None:
+    watched = Watched(cycle_seconds=60)
+    watched.scheduler.begin("p")
+    for _ in range(10):
+        watched.scheduler.progress.step()
+        watched.look(50)
+        assert watched.watchdog.problem() is None
+    watched.look(20)
+    found = watched.watchdog.problem()
+    assert found is not None and found.startswith("the scheduling cycle of pod default/p has last")
+
+
+def test_a_loop_without_a_scheduler_is_healthy_while_it_counts_steps() -> None:
+    watched, progress = Watched(cycle_seconds=60), Progress()
+    watched.watchdog.attach(watched.loop, progress=progress)  # type: ignore[arg-type]
+    for _ in range(3):
+        progress.step()
+        watched.look(50, blocked=True)
+        assert watched.watchdog.problem() is None
+    watched.look(20, blocked=True)
+    assert watched.watchdog.problem() is not None
+
+
+async def test_a_cycle_counts_the_nodes_that_it_filters_and_scores() -> None:
+    class Each(Plugin):
+        def filter(self, state: Any, pod: Any, node: Any) -> None:
+            steps.append(world.scheduler.progress.steps)
+
+        def score(self, state: Any, pod: Any, node: Any) -> int:
+            steps.append(world.scheduler.progress.steps)
+            return 0
+
+    steps: list[int] = []
+    world = World(Each)
+    for name in "abc":
+        world.nodes.add(make_node(name))
+    world.pods.add(make_pod("p"))
+    await world.settle()
+    assert len(steps) == 6
+    assert all(before < after for before, after in pairwise(steps))

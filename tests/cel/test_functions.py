@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mooring.cel.meter import CostExceeded
 from mooring.cel.values import CompileError, EvaluationError
 from tests.cel.expressions import evaluate
 
@@ -162,3 +163,31 @@ def test_a_call_without_a_value_says_why(source: str, message: str) -> None:
     with pytest.raises((EvaluationError, CompileError)) as failed:
         evaluate(source, "abc")
     assert message in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(f"{'a' * 9000!r}.matches('{'(.?){1000}' * 20}')", id="a large program"),
+        pytest.param(f"{'a' * 9000!r}.find('{'(.?){1000}' * 20}') == ''", id="a search with it"),
+        pytest.param(
+            f"cel.bind(a, {'a' * 1000!r}, cel.bind(b, a.replace('a', a), "
+            "b.findAll('a*b|a').size() > 0))",
+            id="matches that each search the rest",
+        ),
+    ],
+)
+def test_patterns_that_take_long_exceed_the_cost(source: str) -> None:
+    with pytest.raises(CostExceeded):
+        evaluate(source)
+
+
+@pytest.mark.parametrize("digits", ["1" * 9000, "0." + "0" * 9000 + "1", "1" * 5000 + "Ei"])
+def test_quantities_of_too_many_digits_are_errors(digits: str) -> None:
+    with pytest.raises(EvaluationError, match="quantities must match"):
+        evaluate(f'quantity("{digits}").isGreaterThan(quantity("1"))')
+
+
+def test_quantities_beyond_any_float_are_infinite() -> None:
+    assert evaluate('quantity("1e400").asApproximateFloat() > 1e300')[0] is True
+    assert evaluate('quantity("-1e400").asApproximateFloat() < -1e300')[0] is True

@@ -80,3 +80,43 @@ def test_nothing_is_written_to_the_log(capfd: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(PatternError):
         patterns.compile("(never seen")
     assert capfd.readouterr() == ("", "")
+
+
+class _Labour:
+    """Counts work up to a limit."""
+
+    def __init__(self, limit: float = float("inf")) -> None:
+        self.count = 0
+        self._limit = limit
+
+    def __call__(self, amount: int) -> None:
+        self.count += amount
+        if self.count > self._limit:
+            raise OverflowError
+
+
+def test_large_programs_are_work_at_each_character() -> None:
+    small, large = patterns.compile("^A100"), patterns.compile("(.?){1000}" * 20)
+    few, many, longer = _Labour(), _Labour(), _Labour()
+    small.matches("A100-SXM", few)
+    large.matches("a" * 6, many)
+    large.matches("a" * 12, longer)
+    assert few.count < 50
+    assert many.count > 500_000
+    assert longer.count - many.count > 500_000
+
+
+def test_a_search_that_would_take_long_does_not_begin() -> None:
+    large = patterns.compile("(.?){1000}" * 20)
+    for search in (large.matches, large.find):
+        with pytest.raises(OverflowError):
+            search("a" * 9000, _Labour(10_000_000))
+    with pytest.raises(OverflowError):
+        large.find_all("a" * 9000, labour=_Labour(10_000_000))
+
+
+def test_each_match_of_a_search_for_all_is_work() -> None:
+    # After each letter, the rest of the text is searched for a "b".
+    labour = _Labour()
+    patterns.compile("a*b|a").find_all("a" * 1600, labour=labour)
+    assert labour.count > 1600 * 50

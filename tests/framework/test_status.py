@@ -71,3 +71,11 @@ def test_braces_of_other_refusals_are_kept():
 def test_only_a_refusal_names_nodes():
     with pytest.raises(ValueError, match="only a refusal can name its nodes, not Error"):
         Status.error("{node} broke").per_node()
+
+
+def test_a_refusal_can_make_the_pod_wait_for_its_whole_backoff():
+    status = Status.unresolvable("too long").after_backoff()
+    assert status.backs_off and status.by("P").backs_off
+    assert not Status.unresolvable("too long").backs_off
+    with pytest.raises(ValueError, match="only a refusal can make a pod back off, not Error"):
+        Status.error("bad").after_backoff()

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from mooring.observe.clock import SystemClock, VirtualClock
+from mooring.observe.clock import Progress, SystemClock, VirtualClock
 
 
 def test_the_system_clock_tells_the_machines_time() -> None:
@@ -36,3 +36,10 @@ async def test_a_virtual_clock_moves_when_told_or_slept_on() -> None:
 def test_a_virtual_clock_never_goes_back() -> None:
     with pytest.raises(ValueError, match="forward only"):
         VirtualClock().advance(-1)
+
+
+def test_progress_counts_steps() -> None:
+    progress = Progress()
+    progress.step()
+    progress.step()
+    assert progress.steps == 2

@@ -89,6 +89,9 @@ class Cluster:
         """Return the objects of a kind."""
         return self._stores.setdefault(kind, Store())
 
+    def progress(self) -> None:
+        """Do nothing."""
+
     def shared(self, key: str, make: Callable[[], Any]) -> Any:
         """Return the value shared under a key."""
         return self._shared.setdefault(key, make())

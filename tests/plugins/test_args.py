@@ -40,6 +40,11 @@ def test_the_defaults_are_valid_and_complete(name: str) -> None:
             id="names that are none",
         ),
         pytest.param(
+            DynamicResourcesArgs(cel_cost_budget=0),
+            ["args.celCostBudget: Invalid value: 0: must be greater than zero"],
+            id="a budget without room",
+        ),
+        pytest.param(
             NodeResourcesFitArgs(scoring_strategy=ScoringStrategy(type="Best")),
             [
                 'args.scoringStrategy.type: Unsupported value: "Best": supported values: '

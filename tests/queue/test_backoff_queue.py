@@ -165,3 +165,13 @@ def test_a_pod_can_be_taken_out_of_either_heap() -> None:
     backoff.remove(refused)
     assert len(backoff) == 0
     assert backoff.next_completion() is None
+
+
+def test_pods_whose_attempt_took_long_are_not_taken_early() -> None:
+    backoff = a_backoff()
+    costly = failed("costly", 100.0, refusals=1)
+    costly.backs_off = True
+    fill(backoff, costly)
+    backoff.validate()
+    assert backoff.pop_early() is None
+    assert [info.key for info in backoff.pop_completed(102.0)] == ["default/costly"]

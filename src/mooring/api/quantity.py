@@ -37,6 +37,8 @@ _BINARY_SUFFIX = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _EXPONENT = re.compile(r"[eE]([-+]?[0-9]+)", re.ASCII)
 # Beyond any real amount, yet cheap to compute with; 1e999999999 would exhaust the memory.
 _MAX_EXPONENT = 400
+# More digits than any amount has; Python refuses to read very long numbers.
+_MAX_DIGITS = 1000
 
 _EXPECTED = 'expected a number with an optional suffix, such as "100m", "1.5Gi" or "1e3"'
 
@@ -53,6 +55,8 @@ def _parse(text: str) -> tuple[int, Format]:
     fraction = fraction or ""
     if not whole and not fraction:
         raise _malformed(text, "it has no digits")
+    if len(whole) + len(fraction) > _MAX_DIGITS:
+        raise _malformed(text[:40] + "...", f"it has more than {_MAX_DIGITS} digits")
     exponent, shift, form = _read_suffix(text, suffix)
     amount = int(whole + fraction or "0") << shift
     power = 9 + exponent - len(fraction)

@@ -442,9 +442,9 @@ MOORING = FlagGroup(
             "livez-scheduling-cycle-timeout",
             DURATION,
             Duration.from_seconds(60),
-            "How long a scheduling cycle may last, or a plugin block the scheduling loop, before "
-            "/livez fails. Raised to the sum of the timeouts of the requests to extenders that one "
-            "cycle may wait for.",
+            "How long a step of a scheduling cycle, such as filtering one node, or a plugin that "
+            "blocks the scheduling loop may take before /livez fails. Raised to the sum of the "
+            "timeouts of the requests to extenders that one cycle may wait for.",
         ),
         Flag(
             "plugin",

@@ -3,12 +3,16 @@
 Two things can go wrong. A plugin blocks the event loop: then the loop does not respond, and the
 stack of its thread shows where it is. Or a cycle awaits something that does not come: then the loop
 responds, but the cycle does not end, and what its task awaits shows why.
+
+A cycle may take long without being stuck: it counts its steps, such as the nodes that it has
+filtered, and only a step that does not end counts as a problem.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +21,7 @@ from typing import Protocol
 from mooring.api import Pod
 from mooring.app.plugin_calls import PluginCall, awaited_call, running_call, running_place
 from mooring.framework.plugin_errors import error_text
+from mooring.observe.clock import Progress
 from mooring.observe.logs import kv, log_error, vlog
 
 log = logging.getLogger(__name__)
@@ -27,8 +32,8 @@ INTERVAL = 0.25
 BLOCKED_SECONDS = 1.0
 #: The longest interval between two log lines about one call, in seconds; the first are shorter.
 LONGEST_PAUSE = 60.0
-#: How long a cycle may last before the process counts as dead. A plugin may be slow, but nothing
-#: healthy takes a minute.
+#: How long a step of a cycle may last before the process counts as dead. A plugin may be slow, but
+#: nothing healthy takes a minute for a node.
 CYCLE_SECONDS = 60.0
 
 
@@ -43,6 +48,11 @@ class Cycles(Protocol):
     @property
     def trying(self) -> Pod | None:
         """Return the pod of the current cycle; None between two cycles."""
+        ...
+
+    @property
+    def progress(self) -> Progress:
+        """Return the count of the steps of all cycles."""
         ...
 
     @property
@@ -93,12 +103,29 @@ class LoopWatchdog:
         self._cycle = 0
         self._since = 0.0
         self._long = _Pause(cycle_seconds)
+        self._progress = Progress()
+        #: The steps counted at the last check, and when their number last changed.
+        self._steps = 0
+        self._stepped = -math.inf
         self._last_look = now()
 
-    def attach(self, loop: asyncio.AbstractEventLoop, scheduler: Cycles | None = None) -> None:
-        """Start watching a loop that runs on this thread, and its scheduler if it has one."""
+    def attach(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        scheduler: Cycles | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> None:
+        """Start watching a loop that runs on this thread, and its scheduler if it has one.
+
+        `progress` counts the steps of a loop without a scheduler.
+        """
         self._thread_id = threading.get_ident()
         self._scheduler = scheduler
+        if progress is not None:
+            self._progress = progress
+        elif scheduler is not None:
+            self._progress = scheduler.progress
         self._loop = loop
 
     def problem(self) -> str | None:
@@ -119,9 +146,12 @@ class LoopWatchdog:
         if late > BLOCKED_SECONDS:
             # This thread was stopped too, as after SIGSTOP: it cannot know how long others were.
             self._since += late
+            self._stepped += late
             asked = self._asked
             if asked is not None:
                 self._asked = asked + late
+        if self._progress.steps != self._steps:
+            self._steps, self._stepped = self._progress.steps, now
         self._problem = self._look_at_loop(now) or self._look_at_cycle(now)
 
     def _look_at_loop(self, now: float) -> str | None:
@@ -142,7 +172,7 @@ class LoopWatchdog:
         blocked = now - asked
         if self._blocked.is_over(blocked):
             self._log_blocked(blocked)
-        if blocked <= self.cycle_seconds:
+        if now - max(asked, self._stepped) <= self.cycle_seconds:
             return None
         return f"the scheduling loop has been blocked for {blocked:.0f} s{_where(self._running())}"
 
@@ -166,7 +196,8 @@ class LoopWatchdog:
             self._long.restart()
             return None
         lasted = now - self._since
-        if lasted <= self.cycle_seconds:
+        if now - max(self._since, self._stepped) <= self.cycle_seconds:
+            self._long.restart()
             return None
         call = self._running() if self._is_blocked else self._awaited()
         if self._long.is_over(lasted) and not self._is_blocked:

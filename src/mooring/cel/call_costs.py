@@ -57,20 +57,21 @@ def _part_cost(value: Any, known: dict[int, int]) -> int:
     return known[id(value)] if isinstance(value, list | dict) else 1
 
 
-def _text(count: int) -> int:
+def text_cost(count: int) -> int:
+    """Return the cost of processing this many characters."""
     return math.ceil(count * STRING_FACTOR)
 
 
 def _first(frame: Frame, args: list[Any], result: Any) -> int:
-    return _text(size_of(args[0]))
+    return text_cost(size_of(args[0]))
 
 
 def _first_twice(frame: Frame, args: list[Any], result: Any) -> int:
-    return _text(size_of(args[0]) * 2)
+    return text_cost(size_of(args[0]) * 2)
 
 
 def _result_twice(frame: Frame, args: list[Any], result: Any) -> int:
-    return _text(size_of(result) * 2)
+    return text_cost(size_of(result) * 2)
 
 
 def _traverse(frame: Frame, args: list[Any], result: Any) -> int:
@@ -78,19 +79,19 @@ def _traverse(frame: Frame, args: list[Any], result: Any) -> int:
 
 
 def _pattern(frame: Frame, args: list[Any], result: Any) -> int:
-    return _text(1 + size_of(args[0])) * math.ceil(size_of(args[1]) * REGEX_FACTOR)
+    return text_cost(1 + size_of(args[0])) * math.ceil(size_of(args[1]) * REGEX_FACTOR)
 
 
 def _product(frame: Frame, args: list[Any], result: Any) -> int:
-    return _text(size_of(args[0])) * _text(size_of(args[1]))
+    return text_cost(size_of(args[0])) * text_cost(size_of(args[1]))
 
 
 def _sum(frame: Frame, args: list[Any], result: Any) -> int:
-    return _text(size_of(args[0]) + size_of(args[1]))
+    return text_cost(size_of(args[0]) + size_of(args[1]))
 
 
 def _shorter(frame: Frame, args: list[Any], result: Any) -> int:
-    return _text(min(size_of(args[0]), size_of(args[1])))
+    return text_cost(min(size_of(args[0]), size_of(args[1])))
 
 
 def _equality(frame: Frame, args: list[Any], result: Any) -> int:

@@ -15,7 +15,7 @@ from mooring.cel.depth import SHALLOW, room_for
 from mooring.cel.estimator import estimate
 from mooring.cel.evaluation import build
 from mooring.cel.issues import describe
-from mooring.cel.meter import PER_CALL_LIMIT, Frame
+from mooring.cel.meter import PER_CALL_LIMIT, Bill, Frame
 from mooring.cel.parser import parse
 from mooring.cel.reads import Reads, find_reads
 from mooring.cel.syntax import Node, depth_of
@@ -72,11 +72,15 @@ class Program:
         self._levels = levels
 
     def evaluate(
-        self, variables: Mapping[str, Any], limit: int = PER_CALL_LIMIT
+        self,
+        variables: Mapping[str, Any],
+        limit: int = PER_CALL_LIMIT,
+        bill: Bill | None = None,
     ) -> tuple[Any, int]:
         """Return the value and its cost; raise EvaluationError if there is no value.
 
-        Raise CostExceeded once more than `limit` has been spent.
+        Raise CostExceeded once more than `limit` has been spent. What the evaluation took is
+        recorded in `bill`, if there is one.
         """
         frame = Frame(variables, self._slots, limit)
         try:
@@ -87,6 +91,9 @@ class Program:
         except EvaluationError as error:
             error.cost = frame.cost
             raise
+        finally:
+            if bill is not None:
+                bill.take(frame)
 
 
 class Environment:

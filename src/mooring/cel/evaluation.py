@@ -12,7 +12,7 @@ If one side of `&&` or `||` decides the result, an error on the other side is ig
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 from mooring.cel import patterns, syntax
@@ -27,6 +27,7 @@ from mooring.cel.calls import (
 )
 from mooring.cel.checker import Checked
 from mooring.cel.estimates import LIST_COST, MAP_COST
+from mooring.cel.fixed_parts import evaluate_once, fixed_parts
 from mooring.cel.meter import CostExceeded, Frame
 from mooring.cel.operators import Growing, GrowingMap, truth
 from mooring.cel.slots import Pending, Run, Unready, attempt, ready
@@ -68,7 +69,7 @@ def build(node: Node, checked: Checked) -> tuple[Run, int]:
 
     Raise CompileError if the tree calls an unsupported function or has an invalid constant.
     """
-    planner = _Planner(checked)
+    planner = _Planner(checked, fixed_parts(node, checked))
     return planner.plan(node, {}).run, planner.slots
 
 
@@ -110,12 +111,19 @@ def _local(place: int) -> _Plan:
 
 
 class _Planner:
-    def __init__(self, checked: Checked) -> None:
+    def __init__(self, checked: Checked, fixed: Set[int]) -> None:
         self._checked = checked
+        self._fixed = fixed
         self.slots = 0
 
     def plan(self, node: Node, names: Mapping[str, int]) -> _Plan:
         """Return the plan of a node; `names` maps the local variables to their slots."""
+        plan = self._plan(node, names)
+        if node.id in self._fixed and not plan.constant:
+            return _Plan(evaluate_once(plan.run, node.id))
+        return plan
+
+    def _plan(self, node: Node, names: Mapping[str, int]) -> _Plan:
         if isinstance(node, Literal):
             if node.kind in ("uint", "bytes"):
                 raise CompileError(f"values of type {node.kind} are not supported")

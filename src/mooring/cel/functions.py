@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 from mooring.api.quantity import NANOS, Quantity
@@ -166,6 +166,14 @@ def _as_integer(value: Any) -> int:
     return int(value.value())
 
 
+def _as_float(value: Any) -> float:
+    amount = _amount(value).nanos
+    try:
+        return amount / NANOS
+    except OverflowError:
+        return inf if amount > 0 else -inf
+
+
 def _sign(value: Any) -> int:
     _demand(isinstance(value, Quantity))
     return int(value.nanos > 0) - int(value.nanos < 0)
@@ -185,19 +193,19 @@ def _contains(holder: Any, value: Any) -> bool:
     return value in holder
 
 
-def _matches(text: Any, pattern: Any) -> bool:
+def _matches(frame: Frame, text: Any, pattern: Any) -> bool:
     _strings(text, pattern)
-    return _pattern(pattern).matches(text)
+    return _pattern(pattern).matches(text, frame.labour)
 
 
-def _find(text: Any, pattern: Any) -> str:
+def _find(frame: Frame, text: Any, pattern: Any) -> str:
     _strings(text, pattern)
-    return _pattern(pattern).find(text)
+    return _pattern(pattern).find(text, frame.labour)
 
 
-def _find_all(text: Any, pattern: Any, limit: Any = -1) -> list[str]:
+def _find_all(frame: Frame, text: Any, pattern: Any, limit: Any = -1) -> list[str]:
     _strings(text, pattern)
-    return _pattern(pattern).find_all(text, limit)
+    return _pattern(pattern).find_all(text, limit, frame.labour)
 
 
 def _substring(text: Any, start: Any, end: Any = None) -> str:
@@ -321,7 +329,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "bool": _bool,
     "dyn": lambda value: value,
     "type": lambda value: TypeValue(type_name(value)),
-    "matches": _matches,
     "quantity": _quantity,
     "isQuantity": _succeeds(_quantity),
     "sign": _sign,
@@ -341,6 +348,9 @@ METERED: dict[str, Callable[..., Any]] = {
     "indexOf": _index_of,
     "lastIndexOf": _last_index_of,
     "includes": _includes,
+    "matches": _matches,
+    "find": _find,
+    "findAll": _find_all,
 }
 
 METHODS: dict[str, Callable[..., Any]] = {
@@ -348,13 +358,10 @@ METHODS: dict[str, Callable[..., Any]] = {
     "startsWith": _on_strings(str.startswith),
     "endsWith": _on_strings(str.endswith),
     "contains": _contains,
-    "matches": _matches,
     "lowerAscii": _on_strings(lambda text: re.sub("[A-Z]+", lambda m: m[0].lower(), text)),
     "upperAscii": _on_strings(lambda text: re.sub("[a-z]+", lambda m: m[0].upper(), text)),
     "trim": _on_strings(str.strip),
     "charAt": _char_at,
-    "find": _find,
-    "findAll": _find_all,
     "substring": _substring,
     "split": _split,
     "sum": lambda values: sum(_listed(values)),
@@ -367,7 +374,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "sub": lambda a, b: _amount(a) - _amount(b),
     "asInteger": _as_integer,
     "isInteger": lambda value: _amount(value).nanos % NANOS == 0,
-    "asApproximateFloat": lambda value: _amount(value).nanos / NANOS,
+    "asApproximateFloat": _as_float,
     "major": _part("major"),
     "minor": _part("minor"),
     "patch": _part("patch"),

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from mooring.cel.values import EvaluationError
 
 #: The most that one evaluation may cost.
@@ -14,6 +16,8 @@ COST_EXCEEDED = "operation cancelled: actual cost limit exceeded"
 #: The most elements and characters that functions may process without cost: cel-go charges nothing
 #: for comparing or joining values that share their parts, however many parts there are.
 _MAX_WORK = 10_000_000
+#: How many elements or characters take about as long as one unit of cost.
+_WORK_PER_COST = 5
 
 
 class CostExceeded(EvaluationError):
@@ -26,7 +30,7 @@ class CostExceeded(EvaluationError):
 class Frame:
     """The state of one evaluation: its variables, and the cost so far."""
 
-    __slots__ = ("cost", "limit", "locals", "variables", "work")
+    __slots__ = ("cost", "fixed", "limit", "locals", "variables", "work")
 
     def __init__(self, variables: Any, slots: int, limit: int) -> None:
         self.variables = variables
@@ -34,6 +38,9 @@ class Frame:
         self.cost = 0
         self.limit = limit
         self.work = 0
+        #: By number of a part that was evaluated before: its cost and work, which are included in
+        #: `cost` and `work`, and how often it was used. None if there is no such part.
+        self.fixed: dict[int, tuple[int, int, int]] | None = None
 
     def spend(self, cost: int) -> None:
         """Add a cost, or raise CostExceeded."""
@@ -46,3 +53,47 @@ class Frame:
         self.work += amount
         if self.work > _MAX_WORK:
             raise CostExceeded
+
+    def alone(self) -> Frame:
+        """Return a frame that begins without cost, for a part of the expression."""
+        frame = Frame(self.variables, 0, self.limit)
+        frame.locals = self.locals
+        return frame
+
+    def repeats(self, number: int, cost: int, work: int) -> bool:
+        """Count a part as if it were evaluated again; return False if a limit ends within it."""
+        if self.cost + cost > self.limit or self.work + work > _MAX_WORK:
+            return False
+        self.cost += cost
+        self.work += work
+        if self.fixed is None:
+            self.fixed = {}
+        times = self.fixed[number][2] if number in self.fixed else 0
+        self.fixed[number] = (cost, work, times + 1)
+        return True
+
+
+class Bill(msgspec.Struct):
+    """What an evaluation took: cost, and work that cel-go does not count, in units of cost."""
+
+    #: What this evaluation took by itself.
+    own: int = 0
+    #: By number of a part that is evaluated only once per program: what it took.
+    fixed: dict[int, int] = {}
+    #: The elements and characters that functions processed.
+    work: int = 0
+
+    def take(self, frame: Frame) -> None:
+        """Record what the evaluation in a frame took."""
+        cost, work = frame.cost, frame.work
+        self.work = work
+        self.fixed = {}
+        for number, (part, labour, times) in (frame.fixed or {}).items():
+            cost -= part * times
+            work -= labour * times
+            self.fixed[number] = _units(part, labour)
+        self.own = _units(cost, work)
+
+
+def _units(cost: int, work: int) -> int:
+    return cost + work // _WORK_PER_COST

@@ -8,6 +8,7 @@ messages differ, Go's are used.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 import re2  # type: ignore[import-untyped]
@@ -23,6 +24,26 @@ _MAX_DEPTH = 999
 _QUOTED = re.compile(r"\\Q(?s:.*?)(?:\\E|$)|\\(?s:[^C])")
 #: Lookbehind, for which Go's error message differs.
 _LOOK_BEHIND = re.compile(r"\(\?<[=!]")
+
+#: A program with at most this many instructions compiles in no time.
+_SMALL = 100
+#: The work of compiling a larger program, for each instruction.
+_COMPILING = 4
+#: How many steps (an instruction at a character) are one unit of work. As long as RE2's automaton
+#: fits into its memory, most steps are skipped; larger ones are simulated step by step.
+_STEPS, _SIMULATED_STEPS = 10, 2
+#: From this many steps on, the automaton may not fit.
+_MANY_STEPS = 1_000_000
+#: How many characters are searched for one more match in one unit of work.
+_SEARCHED = 16
+
+#: Called with an amount of work before it is done; raises an exception to prevent it.
+Labour = Callable[[int], object]
+
+
+def _free(amount: int) -> None:
+    """Count nothing."""
+
 
 _WORDS = {
     "missing )": "missing closing )",
@@ -66,21 +87,33 @@ class Pattern:
         if _depth(bare) > _MAX_DEPTH:
             raise PatternError(f"error parsing regexp: expression nests too deeply: `{text}`")
 
-    def matches(self, text: str) -> bool:
+    def _meet(self, text: str, labour: Labour) -> None:
+        """Count the work of compiling the pattern and of searching a text once."""
+        size = self._compiled.programsize
+        steps = size * (len(text) + 1)
+        labour(size if size <= _SMALL else size * _COMPILING)
+        labour(steps // (_SIMULATED_STEPS if steps > _MANY_STEPS else _STEPS))
+
+    def matches(self, text: str, labour: Labour = _free) -> bool:
         """Return whether the pattern matches any part of a text."""
+        self._meet(text, labour)
         return self._compiled.search(text) is not None
 
-    def find(self, text: str) -> str:
+    def find(self, text: str, labour: Labour = _free) -> str:
         """Return the first part of a text that the pattern matches, or an empty string."""
+        self._meet(text, labour)
         found = self._compiled.search(text)
         return "" if found is None else str(found.group())
 
-    def find_all(self, text: str, limit: int = -1) -> list[str]:
+    def find_all(self, text: str, limit: int = -1, labour: Labour = _free) -> list[str]:
         """Return the parts of a text that the pattern matches, at most `limit` of them."""
+        self._meet(text, labour)
         found: list[str] = []
         for match in self._compiled.finditer(text):
             if len(found) == limit:
                 break
+            # The search for the next one may read the rest of the text.
+            labour(1 + (len(text) - match.end()) // _SEARCHED)
             found.append(str(match.group()))
         return found
 

@@ -109,6 +109,7 @@ def filter_nodes(
                 view = nodes.select(origin if nodes.rows is None else nodes.rows[origin])
                 alive = None
             step.evaluations.value += left
+            step.progress()
             hits: Hits = []
             if step.vector is None:
                 hits = _ask_each(step, state, pod, view, alive)
@@ -198,6 +199,7 @@ def _ask(
 ) -> Status | None:
     """Call a plugin's node form for one node; raise _Fault if it breaks the contract."""
     assert step.node is not None
+    step.progress()
     info = view.info(position)
     try:
         status = step.node(state, pod, info)
@@ -258,8 +260,13 @@ def _merge(chains: Sequence[tuple[Status, int]], code: int) -> Status:
     unresolvable = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
     worst = unresolvable if any(status.code is unresolvable for status in found) else first.code
     reasons = tuple(reason for status in found for reason in status.reasons)
-    names_node = any(status.names_node for status in found)
-    return Status(worst, reasons, plugin=first.plugin, names_node=names_node)
+    return Status(
+        worst,
+        reasons,
+        plugin=first.plugin,
+        names_node=any(status.names_node for status in found),
+        backs_off=any(status.backs_off for status in found),
+    )
 
 
 def filter_one(

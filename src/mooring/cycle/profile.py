@@ -55,6 +55,8 @@ class FilterStep(msgspec.Struct, frozen=True):
     reads_pods: bool
     #: Whether the vector form may take long (Plugin.filters_slowly).
     is_slow: bool
+    #: Records that the cycle goes on.
+    progress: Callable[[], None]
 
 
 class ScoreStep(msgspec.Struct, frozen=True):
@@ -71,6 +73,8 @@ class ScoreStep(msgspec.Struct, frozen=True):
     reads_pods: bool
     #: Whether `normalize` also takes the nodes that the scores belong to.
     normalizes_with_nodes: bool
+    #: Records that the cycle goes on.
+    progress: Callable[[], None]
 
 
 class PlacementScoreStep(msgspec.Struct, frozen=True):
@@ -115,6 +119,7 @@ class Profile:
                 self._evaluations(plugin, Point.FILTER),
                 plugin.reads_pods,
                 plugin.filters_slowly,
+                handle.progress,
             )
             for plugin, _ in self._at(Point.FILTER, "filter", "filter_nodes")
         )
@@ -130,6 +135,7 @@ class Profile:
                 self._evaluations(plugin, Point.SCORE),
                 plugin.reads_pods,
                 _normalizes_with_nodes(plugin),
+                handle.progress,
             )
             for plugin, weight in self._at(Point.SCORE, "score", "score_nodes")
         )
@@ -181,6 +187,7 @@ class Profile:
                 step.evaluations,
                 step.reads_pods,
                 step.is_slow,
+                step.progress,
             )
             for step in self.filter
         )
@@ -196,6 +203,7 @@ class Profile:
                 step.evaluations,
                 step.reads_pods,
                 step.normalizes_with_nodes,
+                step.progress,
             )
             for step in self.score
         )

@@ -43,7 +43,7 @@ from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.framework.what_if import WhatIf
 from mooring.informers.store import EventHandler
-from mooring.observe.clock import Clock
+from mooring.observe.clock import Clock, Progress
 from mooring.observe.logs import log_error
 from mooring.observe.metrics import Metrics
 
@@ -95,6 +95,8 @@ class SharedState(msgspec.Struct, frozen=True):
     pod_groups: PodGroups = msgspec.field(default_factory=PodGroups)
     #: By default, a new set of metrics that is not exported.
     metrics: Metrics = msgspec.field(default_factory=Metrics)
+    #: Counts the steps of cycles.
+    progress: Progress = msgspec.field(default_factory=Progress)
     #: What plugins share across profiles, by key (Handle.shared).
     plugin_data: dict[str, Any] = msgspec.field(default_factory=dict)
 
@@ -136,6 +138,7 @@ class ProfileHandle:
         self.metrics = shared.metrics
         self._shared = shared
         self._signer: PodSigner | None = None
+        self.progress: Callable[[], None] = shared.progress.step
         self.pod_info: Callable[[Pod], PodInfo] = shared.pod_infos.of
 
     @property

@@ -276,6 +276,7 @@ def _score_each(step: ScoreStep, state: CycleState, pod: Pod, nodes: Nodes) -> I
 def score_one(step: ScoreStep, state: CycleState, pod: Pod, node: NodeInfo) -> int:
     """Call a Score plugin's node form for one node."""
     step.evaluations.value += 1
+    step.progress()
     call, name = step.node, step.name
     assert call is not None
     try:

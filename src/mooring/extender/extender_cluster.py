@@ -32,7 +32,7 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.pod_info import PodInfos
 from mooring.informers.factory import InformerFactory
 from mooring.informers.store import EventHandler
-from mooring.observe.clock import Clock
+from mooring.observe.clock import Clock, Progress
 from mooring.observe.host import hostname
 from mooring.observe.metrics import Metrics
 from mooring.queue.nominator import PodNominator
@@ -116,6 +116,8 @@ class ExtenderCluster:
         self._broadcaster = EventBroadcaster(client, clock, random=random, hostname=hostname())
         self._web = WebClient(clock)
         self._synced = False
+        #: Counts the steps of answers.
+        self.progress = Progress()
         #: The nodes that came with the request being answered.
         self._carried: Nodes | None = None
         on_the_way = BindingPods()
@@ -137,6 +139,7 @@ class ExtenderCluster:
             spawn=self._tasks.spawn,
             every=self._periodic.add,
             metrics=metrics,
+            progress=self.progress,
         )
         self.profiles: dict[str, Profile] = make_profiles(
             profiles, registry, shared, cache(self._broadcaster.recorder)

@@ -204,7 +204,7 @@ class ExtenderProcess:
         listener = self._listen()
         # Names a plugin that blocks the loop, from another thread.
         watchdog, side = LoopWatchdog(), SideLoop("watchdog")
-        watchdog.attach(asyncio.get_running_loop())
+        watchdog.attach(asyncio.get_running_loop(), progress=self._cluster.progress)
         side.start()
         side.submit(watchdog.run())
         following: asyncio.Task[None] | None = None

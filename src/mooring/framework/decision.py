@@ -145,6 +145,11 @@ class NodeStatuses:
         """Return how many evaluated nodes were refused."""
         return int(np.count_nonzero(self._codes >= 0)) if self._statuses else 0
 
+    @property
+    def back_off(self) -> bool:
+        """Return whether a refusal makes the pod wait for its whole backoff."""
+        return any(status.backs_off for status in self._statuses)
+
     def reasons(self) -> Counter[str]:
         """Count the reasons over all nodes; a node counts once for each of its reasons."""
         counts: Counter[str] = Counter()
@@ -265,6 +270,13 @@ class Decision(msgspec.Struct):
             return row
         found = np.flatnonzero(feasible.rows == row)
         return int(found[0]) if len(found) else -1
+
+    @property
+    def backs_off(self) -> bool:
+        """Return whether a refusal makes the pod wait for its whole backoff."""
+        if self.pre_filter is not None and self.pre_filter.backs_off:
+            return True
+        return self.statuses is not None and self.statuses.back_off
 
     @property
     def best(self) -> list[str]:

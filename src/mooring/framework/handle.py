@@ -330,6 +330,14 @@ class Handle(Protocol):
         """Run I/O outside the cycle on behalf of a pod; failures are logged."""
         ...
 
+    def progress(self) -> None:
+        """Record that a long call goes on, so that the process does not count as stuck.
+
+        The cycle does so between two nodes. For a plugin that computes something long for all nodes
+        at once.
+        """
+        ...
+
     def every(self, seconds: float, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run I/O beside the cycle: once scheduling begins, and again every so many seconds.
 

@@ -61,6 +61,8 @@ class Status(msgspec.Struct, frozen=True, gc=False):
     traceback: str = ""
     #: Whether `{node}` in the reasons stands for the name of each node that is refused.
     names_node: bool = False
+    #: Whether the pod waits for its whole backoff, as after an error: the attempt took long.
+    backs_off: bool = False
 
     @classmethod
     def success(cls, *reasons: str) -> Status:
@@ -146,6 +148,16 @@ class Status(msgspec.Struct, frozen=True, gc=False):
         if not self.is_rejected:
             raise ValueError(f"only a refusal can name its nodes, not {self.code.label}")
         return msgspec.structs.replace(self, names_node=True)
+
+    def after_backoff(self) -> Status:
+        """Return the same refusal, after which the pod waits for its whole backoff.
+
+        Otherwise a scheduler that has nothing else to do tries a refused pod earlier. For a plugin
+        that refuses because the attempt took too long.
+        """
+        if not self.is_rejected:
+            raise ValueError(f"only a refusal can make a pod back off, not {self.code.label}")
+        return msgspec.structs.replace(self, backs_off=True)
 
     def for_node(self, name: str) -> Status:
         """Return the status of one of the refused nodes.

@@ -1,4 +1,4 @@
-"""Clocks: the core is given a clock and never reads the time itself."""
+"""Clocks: the core is given a clock and never reads the time itself; and what it counts instead."""
 
 from __future__ import annotations
 
@@ -57,3 +57,19 @@ class VirtualClock:
     async def sleep(self, seconds: float) -> None:
         """Move the clock forward without waiting."""
         self.advance(seconds)
+
+
+class Progress:
+    """A count of steps, such as nodes that were filtered.
+
+    The scheduling loop counts; the watchdog, on another thread, notices that a long cycle goes on.
+    """
+
+    __slots__ = ("steps",)
+
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def step(self) -> None:
+        """Count a step."""
+        self.steps += 1

@@ -34,6 +34,9 @@ from mooring.typing import Int32, Int64
 MAX_CUSTOM_PRIORITY_SCORE = 10
 FILTER_TIMEOUT = Duration.from_seconds(10)
 BINDING_TIMEOUT = Duration.from_seconds(600)
+#: The default of celCostBudget: about two seconds, and five times the most that one evaluation may
+#: cost.
+CEL_COST_BUDGET = 5_000_000
 _SECOND = Duration.from_seconds(1)
 
 
@@ -291,6 +294,9 @@ class DynamicResourcesArgs(InTreeArgs, frozen=True, kw_only=True):
     filter_timeout: Duration | None = None
     #: The longest time to wait for the binding conditions of devices; `600s` by default.
     binding_timeout: Duration | None = None
+    #: What the CEL expressions of one attempt may cost together, in units of CEL cost; 5000000 by
+    #: default. Not in kube-scheduler.
+    cel_cost_budget: Int64 | None = None
 
     def with_defaults(self, gates: FeatureGates) -> Self:
         """Return the arguments with the default timeouts of the enabled gates."""
@@ -323,6 +329,9 @@ class DynamicResourcesArgs(InTreeArgs, frozen=True, kw_only=True):
                 errors.append(forbidden(where, text))
             elif self.binding_timeout < _SECOND:
                 errors.append(invalid(where, self.binding_timeout, "must be at least 1 second"))
+        if self.cel_cost_budget is not None and self.cel_cost_budget <= 0:
+            where = child(path, "celCostBudget")
+            errors.append(invalid(where, self.cel_cost_budget, "must be greater than zero"))
         return errors
 
 

@@ -3,7 +3,8 @@
 The wait doubles with every failure. Pods that a plugin refused and pods that failed with an error
 are in two heaps: an idle scheduler takes refused pods before their backoff ends, because that
 delays no other pod. The backoff after an error always runs to its end, because it protects the API
-server; so does that of a pod group, whose attempt is as long as those of all its pods. A group may
+server; so does that of a pod group, whose attempt is as long as those of all its pods, and that of
+a refused pod whose attempt took too long (`Status.after_backoff`). A group may
 wait longer than a pod: the longest backoff is multiplied by the root of its size.
 
 With early popping, the ends of backoffs are rounded down to whole seconds, so that pods whose
@@ -132,14 +133,16 @@ class BackoffQueue:
         self._faulty.validate()
         for info in self._refused:
             assert info.rejectors, f"{info} was refused by nobody"
-            assert not info.is_group, f"{info} could be popped early"
+            waits = info.is_group or info.backs_off
+            assert not waits, f"{info} could be popped early"
         for info in self._faulty:
-            refused = info.rejectors and not info.is_group
+            refused = info.rejectors and not (info.is_group or info.backs_off)
             assert not refused, f"{info} was refused by {info.rejectors}"
 
     def _heap_of(self, info: QueuedPodInfo) -> PodHeap:
         refused = info.unschedulable_plugins or info.pending_plugins
-        return self._refused if refused and not info.is_group else self._faulty
+        waits = info.is_group or info.backs_off
+        return self._refused if refused and not waits else self._faulty
 
     def _align(self, moment: float) -> float:
         return float(math.floor(moment)) if self._aligned else moment

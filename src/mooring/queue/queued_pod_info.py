@@ -45,6 +45,7 @@ class QueuedPodInfo:
     __slots__ = (
         "attempts",
         "backoff_expiration",
+        "backs_off",
         "consecutive_errors",
         "filed",
         "flush_timestamp",
@@ -83,6 +84,8 @@ class QueuedPodInfo:
         #: Errors since the last refusal.
         self.consecutive_errors = 0
         self.backoff_expiration: float = NEVER
+        #: Whether the last attempt took so long that the pod waits for its whole backoff.
+        self.backs_off = False
         #: Plugins that refused the pod, and plugins that left it pending (`Status.pending`).
         self.unschedulable_plugins: frozenset[str] = _NOBODY
         self.pending_plugins: frozenset[str] = _NOBODY

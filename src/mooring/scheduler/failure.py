@@ -14,6 +14,7 @@ class Failure:
     """Why an attempt failed, in the terms of the queue and the API server."""
 
     __slots__ = (
+        "backs_off",
         "faults",
         "message",
         "no_fit",
@@ -34,6 +35,7 @@ class Failure:
         unschedulable: Collection[str] = (),
         pending: Collection[str] = (),
         nominated: str | None = "",
+        backs_off: bool = False,
     ) -> None:
         #: Cut, because an API server refuses a condition of megabytes and the pod would have none.
         self.message = cut_text(message)
@@ -48,6 +50,8 @@ class Failure:
         self.pending = pending
         #: The nominated node; "" clears the nomination, None leaves it.
         self.nominated = nominated
+        #: Whether the pod waits for its whole backoff even if the scheduler has nothing to do.
+        self.backs_off = backs_off
         #: Errors of plugins after the scheduling cycle, each with its traceback.
         self.faults: Sequence[Status] = ()
 
@@ -62,6 +66,7 @@ class Failure:
             no_fit=True,
             unschedulable=(status.plugin,),
             pending=(status.plugin,) if status.code is Code.PENDING else (),
+            backs_off=status.backs_off,
         )
 
     @classmethod
@@ -75,6 +80,7 @@ class Failure:
             unschedulable=decision.unschedulable_plugins,
             pending=decision.pending_plugins,
             nominated="" if result is None else result.nominated_node,
+            backs_off=decision.backs_off,
         )
 
     @classmethod

@@ -459,6 +459,7 @@ class SchedulingAttempts:
                 extra={"kv": {"pod": pod, "node": current.spec.node_name}},
             )
         else:
+            info.backs_off = failure.backs_off
             self.queue.add_unschedulable(
                 info, current, tuple(failure.unschedulable), tuple(failure.pending)
             )

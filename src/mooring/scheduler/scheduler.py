@@ -39,7 +39,7 @@ from mooring.framework.pod_info import PodInfos
 from mooring.framework.status import Status
 from mooring.informers.store import EventHandler
 from mooring.observe.attempt_random import AttemptRandom
-from mooring.observe.clock import Clock
+from mooring.observe.clock import Clock, Progress
 from mooring.observe.logs import log_error
 from mooring.observe.metrics import PLUGIN_METRICS_SAMPLE_PERCENT, Metrics
 from mooring.queue.nominator import PodNominator
@@ -114,6 +114,8 @@ class Scheduler:
         self.cache = Cache(self.pod_infos, self.pod_groups)
         self.cache.show_sizes(metrics.cache_size)
         self.cycles = 0
+        #: Counts the steps of cycles, which another thread reads too.
+        self.progress = Progress()
         self.on_the_way = BindingPods()
         #: The pod of the current scheduling cycle; None between two cycles. Another thread reads
         #: this and the number of cycles, to detect a cycle that does not end.
@@ -263,6 +265,7 @@ class Scheduler:
             every=self._periodic.add,
             pod_groups=self.pod_groups or PodGroups(),
             metrics=self.metrics,
+            progress=self.progress,
         )
         return make_profiles(config.profiles, registry, shared, self._events_of)
 

@@ -221,3 +221,14 @@ def test_a_message_has_a_limit_of_its_own(message: str, text: str) -> None:
     }
     [found] = _checked(schema, [1] * 100)
     assert found.removeprefix("spec: Invalid value: ").removeprefix('"array": ') == text
+
+
+def test_work_that_costs_nothing_has_a_limit_for_all_rules_together() -> None:
+    # Each evaluation builds a list of 2^21 elements, in few steps as cel-go counts them.
+    binds = "".join(f"[a{i} + a{i}].all(a{i + 1}, " for i in range(21))
+    rule = f"[[self]].all(a0, {binds}a21.size() > 0{')' * 22}"
+    items = {"type": "integer", "x-kubernetes-validations": [{"rule": rule}]}
+    schema = {"type": "array", "items": items}
+    assert _checked(schema, [1, 2]) == []
+    (found,) = _checked(schema, list(range(50)))
+    assert found.endswith(OUT_OF_BUDGET)

@@ -17,13 +17,14 @@ from mooring.plugins.dynamic_resources.allocator import (
     AllocatorFeatures,
     NodeAllocationError,
 )
-from mooring.plugins.dynamic_resources.derived_attributes import DerivedAttributes
+from mooring.plugins.dynamic_resources.cel_budget import CelBudget
+from mooring.plugins.dynamic_resources.claim_reads import ClaimDevicesView
 from mooring.plugins.dynamic_resources.device_requests import AllocationError
 from mooring.plugins.dynamic_resources.pools import PoolError, SlicePools
 from mooring.plugins.dynamic_resources.results import allocation_of
-from mooring.plugins.dynamic_resources.selectors import SelectorCache
 from mooring.plugins.dynamic_resources.tracker import ClaimTracker
 from tests.plugins.clusters import make, make_node
+from tests.plugins.dynamic_resources.evaluations import evaluated
 
 
 def _recorded(file: str) -> list[dict[str, Any]]:
@@ -51,8 +52,18 @@ def _allocator(scenario: dict[str, Any], features: AllocatorFeatures) -> Allocat
             groups=features.compatibility_groups,
             counters_everywhere=features.older_allocator,
         ),
-        SelectorCache(lists=features.reads_lists),
-        DerivedAttributes() if features.derived_attributes else None,
+    )
+
+
+def _evaluations(
+    scenario: dict[str, Any], claims: list[ResourceClaim], features: AllocatorFeatures
+) -> ClaimDevicesView:
+    return evaluated(
+        claims,
+        _store(scenario["classes"], DeviceClass),
+        _store(scenario["slices"], ResourceSlice).list(),
+        lists=features.reads_lists,
+        derived=features.derived_attributes,
     )
 
 
@@ -60,8 +71,9 @@ def _answer(scenario: dict[str, Any], features: AllocatorFeatures) -> dict[str, 
     node = decode_as(scenario["node"], Node)
     claims = [decode_as(claim, ResourceClaim) for claim in scenario["claims"]]
     allocator = _allocator(scenario, features)
+    evaluations = _evaluations(scenario, claims, features)
     try:
-        found = allocator.allocate(node, claims, lambda: False)
+        found = allocator.allocate(node, claims, evaluations, lambda: False, CelBudget())
     except (AllocationError, NodeAllocationError, PoolError) as error:
         return {"error": str(error)}
     if found is None:
@@ -131,9 +143,13 @@ ONE = {"exactly": {"deviceClassName": "c"}}
 
 
 def _ask(scenario: dict[str, Any], **features: bool) -> list[Any]:
-    allocator = _allocator(scenario, AllocatorFeatures(**features))
+    given = AllocatorFeatures(**features)
+    allocator = _allocator(scenario, given)
     claims = [decode_as(claim, ResourceClaim) for claim in scenario["claims"]]
-    found = [allocator.allocate(node, claims, lambda: False) for node in NODES]
+    evaluations = _evaluations(scenario, claims, given)
+    found = [
+        allocator.allocate(node, claims, evaluations, lambda: False, CelBudget()) for node in NODES
+    ]
     return [one and one.claims() for one in found]
 
 
@@ -153,8 +169,9 @@ def test_a_search_ends_in_time() -> None:
     scenario = _scenario(ONE)
     allocator = _allocator(scenario, AllocatorFeatures())
     claims = [decode_as(claim, ResourceClaim) for claim in scenario["claims"]]
+    evaluations = _evaluations(scenario, claims, AllocatorFeatures())
     with pytest.raises(TimeoutError):
-        allocator.allocate(NODES[0], claims, lambda: True)
+        allocator.allocate(NODES[0], claims, evaluations, lambda: True, CelBudget())
 
 
 @pytest.mark.parametrize(

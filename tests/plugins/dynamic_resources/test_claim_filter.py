@@ -5,18 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
-from mooring.api import ResourceClaim, ResourceSlice
-from mooring.api.resource import DeviceRequest
+from mooring.api import DeviceClass, Pod, ResourceClaim, ResourceSlice
+from mooring.api.resource import DeviceAttribute, DeviceRequest
 from mooring.framework.decision import NodeStatuses
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
+from mooring.plugins.args import DynamicResourcesArgs
 from mooring.plugins.dynamic_resources import DynamicResources
 from mooring.plugins.dynamic_resources.claim_filter import (
     CANNOT_ALLOCATE,
     CANNOT_FIT,
     NOT_AVAILABLE,
+    SEARCH_TOO_LONG,
     STALE_EXTENDED_CLAIM,
+    TOO_EXPENSIVE,
 )
 from mooring.plugins.dynamic_resources.dynamic_resources import DEALLOCATED
 from tests.plugins.clusters import Cluster, make, refusals
@@ -258,3 +262,166 @@ def test_all_searches_of_an_attempt_have_a_limit_together() -> None:
     answers = list(plugin.filter_nodes(state, POD, nodes))
     assert len(answers) == 6 and all(status.is_error for status, _ in answers)
     assert round(clock.time) == 30
+
+
+# Selectors that cost too much.
+
+FORTY_FIVE = str(list(range(45)))
+SIZE = f'device.attributes["{DRIVER}"].size'
+
+
+def _nest(inner: str) -> str:
+    """Return an expression of 45^3 iterations, which kube-apiserver accepts."""
+    return f"{FORTY_FIVE}.all(a, {FORTY_FIVE}.all(b, {FORTY_FIVE}.all(c, {inner})))"
+
+
+def _selecting(name: str, *expressions: str) -> ResourceClaim:
+    selectors = [{"cel": {"expression": one}} for one in expressions]
+    exactly = {"deviceClassName": "gpu", "selectors": selectors}
+    spec = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
+    return make(ResourceClaim, name, "default", metadata={"uid": name}, spec=spec)
+
+
+def _sized(count: int) -> list[ResourceSlice]:
+    """Return slices of nodes whose eight devices all have different sizes."""
+    found = []
+    for i in range(count):
+        devices = [{"name": f"d{k}", "attributes": {"size": {"int": 8 * i + k}}} for k in range(8)]
+        pool = {"name": f"n{i}", "generation": 1, "resourceSliceCount": 1}
+        spec = {"driver": DRIVER, "nodeName": f"n{i}", "pool": pool, "devices": devices}
+        found.append(make(ResourceSlice, f"slice-{i}", spec=spec))
+    return found
+
+
+def _hostile(*claims: ResourceClaim, **args: int) -> tuple[Any, _Handle]:
+    handle = _Handle(
+        [node(f"n{i}") for i in range(20)], objects=[device_class(), *_sized(20), *claims]
+    )
+    plugin = DynamicResources(DynamicResourcesArgs(**args), handle=handle)  # type: ignore[arg-type]
+    plugin.start()
+    return plugin, handle
+
+
+def _attempt(plugin: Any, handle: _Handle, asking: Pod, state: CycleState) -> dict[str, Status]:
+    assert plugin.pre_filter(state, asking, handle.snapshot) is None
+    return refusals(plugin, state, asking, handle.snapshot)
+
+
+TOO_MUCH = Status.unresolvable(TOO_EXPENSIVE.format("default/c")).after_backoff()
+EVERYWHERE = [f"n{i}" for i in range(20)]
+
+
+def test_a_claim_whose_selectors_cost_too_much_is_refused_everywhere() -> None:
+    plugin, handle = _hostile(_selecting("c", _nest(f"a + b + {SIZE} >= 0")))
+    for _ in range(2):
+        state = CycleState()
+        answers = _attempt(plugin, handle, POD, state)
+        assert answers == dict.fromkeys(EVERYWHERE, TOO_MUCH)
+        # The dry runs of preemption ask about single nodes.
+        for name in EVERYWHERE:
+            info = handle.snapshot.find(name)
+            assert plugin.filter(state, POD, info) == TOO_MUCH
+
+
+def test_a_single_node_is_refused_as_all_nodes_are() -> None:
+    plugin, handle = _hostile(_selecting("c", _nest(f"a + b + {SIZE} >= 0")))
+    state = CycleState()
+    assert plugin.pre_filter(state, POD, handle.snapshot) is None
+    assert plugin.filter(state, POD, handle.snapshot.find("n3")) == TOO_MUCH
+
+
+def test_a_selector_of_a_class_counts_for_the_claim_that_names_it() -> None:
+    plugin, handle = _hostile(_selecting("c", "true"))
+    costly = {"cel": {"expression": _nest(f"a + b + {SIZE} >= 0")}}
+    handle.lister(DeviceClass).add(device_class(selectors=[costly]))
+    assert _attempt(plugin, handle, POD, CycleState()) == dict.fromkeys(EVERYWHERE, TOO_MUCH)
+
+
+def test_parts_of_a_selector_that_read_no_device_are_paid_once() -> None:
+    expression = f"{_nest('a + b + c >= 0')} && {SIZE} >= 0"
+    plugin, handle = _hostile(_selecting("c", expression))
+    state = CycleState()
+    assert _attempt(plugin, handle, POD, state) == {}
+    spent = 5_000_000 - state.read("DynamicResources").budget.left
+    # Once the nest, and 160 devices.
+    assert 800_000 < spent < 900_000
+
+
+def test_an_expression_is_charged_once_per_attempt_and_again_in_the_next() -> None:
+    claims = [_selecting(name, f"{SIZE} >= 0") for name in "cd"]
+    plugin, handle = _hostile(*claims)
+    left = []
+    for asking in (POD, pod("pod", "c", "d"), POD):
+        state = CycleState()
+        assert _attempt(plugin, handle, asking, state) == {}
+        assert plugin.filter(state, asking, handle.snapshot.find("n1")) is None
+        left.append(state.read("DynamicResources").budget.left)
+    assert left[0] == left[1] == left[2] < 5_000_000
+
+
+def test_the_budget_is_an_argument() -> None:
+    plugin, handle = _hostile(_selecting("c", f"{SIZE} >= 0"), cel_cost_budget=9_000)
+    assert _attempt(plugin, handle, POD, CycleState()) == dict.fromkeys(EVERYWHERE, TOO_MUCH)
+    plugin, handle = _hostile(_selecting("c", f"{SIZE} >= 0"), cel_cost_budget=90_000)
+    assert _attempt(plugin, handle, POD, CycleState()) == {}
+
+
+def test_pods_of_a_group_share_one_budget() -> None:
+    claims = [
+        _selecting(name, f"{_nest(f'a + b + c >= -{i}')}") for i, name in enumerate("cdefghi")
+    ]
+    plugin, handle = _hostile(*claims)
+    group = CycleState()
+    answers = []
+    for name in "cdefghi":
+        state = CycleState()
+        state.pod_group_state = group
+        answers.append(_attempt(plugin, handle, pod(f"pod-{name}", name), state))
+    assert answers[:5] == [{}] * 5
+    assert [{status.message for status in one.values()} for one in answers[5:]] == [
+        {TOO_EXPENSIVE.format(f"default/{name}")} for name in "hi"
+    ]
+    alone = CycleState()
+    assert _attempt(plugin, handle, pod("pod-i", "i"), alone) == {}
+
+
+def test_many_long_selectors_are_refused_before_they_are_compiled() -> None:
+    long = [f"{SIZE} >= {i} || '{'a' * 9000}' == ''" for i in range(40)]
+    plugin, handle = _hostile(_selecting("c", *long))
+    assert _attempt(plugin, handle, POD, CycleState()) == dict.fromkeys(EVERYWHERE, TOO_MUCH)
+
+
+def test_a_pattern_with_a_large_program_is_refused() -> None:
+    name = f'device.attributes["{DRIVER}"].name'
+    plugin, handle = _hostile(_selecting("c", f"{name}.matches('{'(.?){1000}' * 20}')"))
+    for one in _sized(20):
+        devices = tuple(
+            replace(device, attributes={"name": DeviceAttribute(string_value=f"{i}" * 30)})
+            for i, device in enumerate(one.spec.devices)
+        )
+        handle.lister(ResourceSlice).add(replace(one, spec=replace(one.spec, devices=devices)))
+    assert _attempt(plugin, handle, POD, CycleState()) == dict.fromkeys(EVERYWHERE, TOO_MUCH)
+
+
+def test_a_search_ends_by_its_cost_if_the_clock_stands_still() -> None:
+    plugin, handle = _plugin([node("a"), node("b")], *_hard("a", "b"))
+    status = Status.unresolvable(SEARCH_TOO_LONG.format("default/c")).after_backoff()
+    steps = []
+    for _ in range(2):
+        state = CycleState()
+        assert plugin.pre_filter(state, POD, handle.snapshot) is None
+        ((found, mask),) = plugin.filter_nodes(state, POD, handle.snapshot)
+        assert found == status and mask.all()
+        steps.append(state.read("DynamicResources").allocator.steps)
+    # The second attempt knows that the search of the first one was ended.
+    assert steps[0] > 256 and steps[1] == 0
+    state = CycleState()
+    assert plugin.pre_filter(state, POD, handle.snapshot) is None
+    assert plugin.filter(state, POD, handle.snapshot.find("a")) == status
+
+
+def test_a_short_search_costs_nothing() -> None:
+    plugin, handle = _plugin([node("a")], *_hard("a")[1:], claim())
+    state = CycleState()
+    assert _attempt(plugin, handle, POD, state) == {}
+    assert state.read("DynamicResources").budget.left == 5_000_000

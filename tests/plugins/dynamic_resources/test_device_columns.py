@@ -8,8 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.api import ResourceSlice
-from mooring.api.resource import Device
-from mooring.plugins.dynamic_resources.device_columns import DeviceColumns, Projection, distinct
+from mooring.plugins.dynamic_resources.device_columns import (
+    DeviceColumns,
+    Projection,
+    distinct,
+)
 from tests.plugins.clusters import make
 from tests.plugins.dynamic_resources.devices import DRIVER
 
@@ -98,36 +101,6 @@ def test_memory_is_bounded_while_slices_change() -> None:
     assert columns.moves and columns.epoch
 
 
-class _Asked:
-    """A function that counts its calls."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def __call__(self, driver: str, device: Device) -> object:
-        self.count += 1
-        return device.attributes["model"].string_value != "C"
-
-
-def test_each_distinct_value_is_asked_once() -> None:
-    slices = [
-        _slice(f"s{i}", *(_device("ABC"[k % 3], f"{i}-{k}") for k in range(8))) for i in range(50)
-    ]
-    columns = _columns(*slices)
-    asked = _Asked()
-    found = Projection(columns, [columns.drivers, columns.attributes["model"]], asked)
-    found.refresh()
-    assert asked.count == 3
-    for row, entry in enumerate(columns.devices):
-        assert entry is not None
-        code = found.codes[row]
-        assert (code == found.codes[2]) == (entry[1].attributes["model"].string_value == "C")
-    columns.change(None, _slice("more", _device("B"), _device("D")))
-    found.refresh()
-    assert asked.count == 4
-    assert found.codes[400] == found.codes[401] == found.codes[0] != found.codes[2]
-
-
 def test_node_resources_of_devices_have_codes_only_with_the_gate() -> None:
     def takes(cpu: str) -> dict[str, Any]:
         return {"nodeAllocatableResources": {"cpu": {"mapping": {"deviceMultiplier": cpu}}}}
@@ -162,3 +135,27 @@ def test_distinct_combinations(
     first, groups = distinct(arrays, bounds)
     assert [values[int(first[group])] for group in groups] == values
     assert sorted(first.tolist()) == sorted({values.index(one) for one in values})
+
+
+def test_a_projection_can_begin_after_the_log_of_the_columns_was_cleared() -> None:
+    columns = _columns(_slice("s", _device("A"), _device("B"), _device("A")))
+    columns.written.clear()
+    found = Projection(columns, [columns.drivers, columns.attributes["model"]])
+    found.refresh()
+    assert found.codes[0] == found.codes[2] != found.codes[1]
+
+
+def test_the_row_of_a_device_that_two_slices_list_is_that_of_the_same_device() -> None:
+    columns = _columns(_slice("s", _device("A")), _slice("s", _device("B")))
+    devices = [entry[1] for entry in columns.devices if entry is not None]
+    (id,) = {*columns.ids[: columns.size]}
+    assert [columns.row_of(id, device) for device in devices] == [0, 1]
+
+
+def test_strings_that_cost_more_to_compare_differ() -> None:
+    texts = ["a", "b", "c" * 30, "d" * 31, "e" * 60]
+    columns = _columns(_slice("s", *(_device("A", text) for text in texts)))
+    compared = columns.attributes["uuid"].compared_with(frozenset({"x" * 40}))
+    codes = compared.codes[: columns.size].tolist()
+    assert codes[0] == codes[1] and codes[3] == codes[4]
+    assert len({*codes}) == 3

@@ -160,3 +160,39 @@ def test_numbers_follow_slices_nodes_and_classes() -> None:
     assert numbers(handle, totals, of) == {"a": (4, 0), "b": (2, 0), "c": (2, 0)}
     narrow = selecting(f'device.driver == "{DRIVER}"', "false")
     assert numbers(handle, totals, replace(narrow, metadata=of.metadata))["a"] == (0, 0)
+
+
+NEST = f"{list(range(45))}.all(a, {list(range(45))}.all(b, {list(range(45))}.all(c, {{}} >= 0)))"
+
+
+def _many(handle: _Handle) -> None:
+    for name in "abc":
+        handle.slices.add(
+            make(
+                ResourceSlice,
+                f"slice-{name}",
+                spec={
+                    "driver": DRIVER,
+                    "nodeName": name,
+                    "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+                    "devices": [
+                        {"name": f"d{i}", "attributes": {"size": {"int": i}}} for i in range(8)
+                    ],
+                },
+            )
+        )
+
+
+def test_devices_of_a_class_that_costs_too_much_are_not_counted() -> None:
+    handle = _Handle()
+    _many(handle)
+    size = f'device.attributes["{DRIVER}"].size'
+    costly = selecting(NEST.format(f"a + {size}"))
+    assert numbers(handle, DeviceTotals(handle), costly) == dict.fromkeys("abc", (0, 0))
+
+
+def test_parts_of_a_class_that_read_no_device_are_paid_once() -> None:
+    handle = _Handle()
+    _many(handle)
+    once = selecting(NEST.format("a + b + c"))
+    assert numbers(handle, DeviceTotals(handle), once) == dict.fromkeys("abc", (8, 0))

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -15,9 +16,15 @@ from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.informers.store import Store
 from mooring.plugins.dynamic_resources import DynamicResources
+from mooring.plugins.dynamic_resources.cel_budget import BudgetExceededError, CelBudget
 from mooring.plugins.dynamic_resources.claim_reads import ClaimReads
 from mooring.plugins.dynamic_resources.node_devices import NodeBlocks, NodeDevices
-from mooring.plugins.dynamic_resources.node_groups import GroupAnswer, GroupCache, group_sequences
+from mooring.plugins.dynamic_resources.node_groups import (
+    GroupAnswer,
+    GroupCache,
+    NodeGroups,
+    group_sequences,
+)
 from mooring.plugins.dynamic_resources.selectors import SelectorCache
 from mooring.plugins.dynamic_resources.tracker import ClaimTracker
 from tests.plugins.clusters import Cluster, make
@@ -247,10 +254,12 @@ class _Counted:
         spec = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
         nodes = self.cluster.snapshot
         self.devices.refresh(nodes)
-        groups = self.cache.of([make(ResourceClaim, "c", "ns", spec=spec)], self.classes)
+        groups = self.cache.of(
+            [make(ResourceClaim, "c", "ns", spec=spec)], self.classes, CelBudget()
+        )
         refused = {
             nodes.names[position]
-            for _, mask in groups.ask(nodes, None, self._search)
+            for _, mask in groups.ask(nodes, None, self._search, CelBudget())
             for position in np.flatnonzero(mask).tolist()
         }
         return list(self.searched), refused
@@ -334,7 +343,7 @@ def test_an_error_comes_after_the_refusals_before_it_and_others_are_asked_only_t
     exactly = {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": MODEL}}]}
     spec = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
     question = make(ResourceClaim, "c", "ns", spec=spec)
-    groups = fresh.cache.of([question], fresh.classes)
+    groups = fresh.cache.of([question], fresh.classes, CelBudget())
     asked: list[str] = []
 
     def search(node: NodeBlocks) -> GroupAnswer | Status:
@@ -345,7 +354,7 @@ def test_an_error_comes_after_the_refusals_before_it_and_others_are_asked_only_t
             return Status.error("lost")
         return GroupAnswer(node.pools, (), Status.unresolvable("no"))
 
-    answers = groups.ask(nodes, None, search)
+    answers = groups.ask(nodes, None, search, CelBudget())
     first = next(answers)
     assert (first[0], first[1].tolist()) == (
         Status.unresolvable("no"),
@@ -357,3 +366,50 @@ def test_an_error_comes_after_the_refusals_before_it_and_others_are_asked_only_t
     ((_, mask),) = answers
     assert mask.tolist() == [False, False, True, True, False]
     assert asked == ["n0", "n1", "n2"]
+
+
+def _groups(one: _Counted) -> NodeGroups:
+    exactly = {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": MODEL}}]}
+    spec = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
+    one.devices.refresh(one.cluster.snapshot)
+    return one.cache.of([make(ResourceClaim, "c", "ns", spec=spec)], one.classes, CelBudget())
+
+
+def test_searches_are_charged_in_every_attempt() -> None:
+    one = _Counted(*(_models(name, "A", "B") for name in drawn.NODES[:2]), _models("n2", "B"))
+
+    def search(node: NodeBlocks) -> GroupAnswer:
+        one.searched.append(node.node.metadata.name)
+        assert node.pools is not None
+        return GroupAnswer(node.pools, (), cost=30)
+
+    for _ in range(2):
+        budget = CelBudget(100)
+        assert list(_groups(one).ask(one.cluster.snapshot, None, search, budget)) == []
+        # Three kinds of nodes, the last without devices.
+        assert (len(one.searched), budget.left) == (3, 10)
+    with pytest.raises(BudgetExceededError):
+        list(_groups(one).ask(one.cluster.snapshot, None, search, CelBudget(89)))
+    only = np.arange(len(drawn.NODES)) < 2
+    budget = CelBudget(89)
+    assert list(_groups(one).ask(one.cluster.snapshot, only, search, budget)) == []
+    assert budget.left == 59
+
+
+def test_a_search_that_exceeded_the_budget_is_not_repeated_with_the_same() -> None:
+    one = _Counted(*(_models(name, "A", "B") for name in drawn.NODES))
+
+    def search(node: NodeBlocks) -> GroupAnswer:
+        one.searched.append(node.node.metadata.name)
+        assert node.pools is not None
+        if budget.left < 1000:
+            raise BudgetExceededError
+        return GroupAnswer(node.pools, (), cost=1000)
+
+    for limit, searches, left in ((100, 1, 100), (100, 1, 100), (50, 1, 50), (5000, 2, 4000)):
+        budget = CelBudget(limit)
+        try:
+            list(_groups(one).ask(one.cluster.snapshot, None, search, budget))
+        except BudgetExceededError:
+            assert limit < 1000
+        assert (len(one.searched), budget.left) == (searches, left)

@@ -16,35 +16,36 @@ from mooring.plugins.dynamic_resources.allocator import (
     AllocatorFeatures,
     NodeAllocationError,
 )
-from mooring.plugins.dynamic_resources.derived_attributes import DerivedAttributes
+from mooring.plugins.dynamic_resources.cel_budget import CelBudget
 from mooring.plugins.dynamic_resources.device_requests import AllocationError
 from mooring.plugins.dynamic_resources.pools import PoolError, SlicePools
 from mooring.plugins.dynamic_resources.search_pruning import can_flow
-from mooring.plugins.dynamic_resources.selectors import SelectorCache
 from mooring.plugins.dynamic_resources.tracker import ClaimTracker
 from tests.plugins.clusters import make
 from tests.plugins.dynamic_resources import clusters_of_devices as drawn
+from tests.plugins.dynamic_resources.evaluations import evaluated
 
 NODE = drawn.node("n0", "x")
 NEVER = 10**9
 
 
+CLASSES = Store([drawn.device_class("any"), drawn.device_class("a", drawn.SELECTORS[8])])
+
+
 def _allocator(slices: list[ResourceSlice], prune_after: int) -> Allocator:
-    classes = Store([drawn.device_class("any"), drawn.device_class("a", drawn.SELECTORS[8])])
     return Allocator(
         AllocatorFeatures(derived_attributes=True, compatibility_groups=True),
         ClaimTracker(Store()).allocated(shares=True),
-        classes,
+        CLASSES,
         SlicePools(Store(slices), partitions=True, groups=True),
-        SelectorCache(lists=True),
-        DerivedAttributes(),
         prune_after=prune_after,
     )
 
 
-def _answer(allocator: Allocator, claims: list[ResourceClaim]) -> Any:
+def _answer(allocator: Allocator, slices: list[ResourceSlice], claims: list[ResourceClaim]) -> Any:
+    evaluations = evaluated(claims, CLASSES, slices)
     try:
-        found = allocator.allocate(NODE, claims, lambda: False)
+        found = allocator.allocate(NODE, claims, evaluations, lambda: False, CelBudget(10**12))
     except (AllocationError, NodeAllocationError, PoolError) as error:
         return str(error)
     return found and [
@@ -63,7 +64,7 @@ def test_a_pruned_search_finds_the_same(
 ) -> None:
     unique = list({one.metadata.name: one for one in slices}.values())
     full, pruned = _allocator(unique, NEVER), _allocator(unique, 0)
-    assert _answer(pruned, list(claims)) == _answer(full, list(claims))
+    assert _answer(pruned, unique, list(claims)) == _answer(full, unique, list(claims))
     assert pruned.steps <= full.steps
 
 
@@ -140,7 +141,7 @@ def test_a_pruned_search_for_few_devices_finds_the_same(
     pool: ResourceSlice, claims: tuple[ResourceClaim, ...]
 ) -> None:
     full, pruned = _allocator([pool], NEVER), _allocator([pool], 0)
-    assert _answer(pruned, list(claims)) == _answer(full, list(claims))
+    assert _answer(pruned, [pool], list(claims)) == _answer(full, [pool], list(claims))
     assert pruned.steps <= full.steps
 
 
@@ -159,8 +160,8 @@ def test_a_state_includes_the_value_that_a_constraint_requires() -> None:
     both = make(ResourceClaim, "both", "ns", metadata={"uid": "both"}, spec=fields)
     claims = [*_claims(1), both]
     full, pruned = _allocator(slices, NEVER), _allocator(slices, 0)
-    assert _answer(pruned, claims) == _answer(full, claims)
-    assert [len(one) for one in _answer(pruned, claims)] == [1, 2]
+    assert _answer(pruned, slices, claims) == _answer(full, slices, claims)
+    assert [len(one) for one in _answer(pruned, slices, claims)] == [1, 2]
 
 
 def test_a_search_that_ends_in_an_error_is_not_pruned() -> None:
@@ -170,8 +171,8 @@ def test_a_search_that_ends_in_an_error_is_not_pruned() -> None:
     slices = [make(ResourceSlice, "s", spec=spec)]
     claims = _claims(3, lambda i: 0)
     full, pruned = _allocator(slices, NEVER), _allocator(slices, 0)
-    assert "CEL runtime error: no such key: model" in _answer(full, claims)
-    assert _answer(pruned, claims) == _answer(full, claims)
+    assert "CEL runtime error: no such key: model" in _answer(full, slices, claims)
+    assert _answer(pruned, slices, claims) == _answer(full, slices, claims)
 
 
 def _pool(count: int, models: int = 1) -> ResourceSlice:
@@ -231,7 +232,9 @@ def test_claims_that_compete_end_soon(
     pool: ResourceSlice, claims: list[ResourceClaim], fits: bool, steps: int
 ) -> None:
     allocator = _allocator([pool], 256)
-    assert (allocator.allocate(NODE, claims, lambda: False) is not None) is fits
+    evaluations = evaluated(claims, CLASSES, [pool])
+    found = allocator.allocate(NODE, claims, evaluations, lambda: False, CelBudget(10**12))
+    assert (found is not None) is fits
     assert allocator.steps <= steps
 
 

@@ -18,11 +18,14 @@ from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.rule_names import escape
 from mooring.apiserver.validation.rule_programs import Rule, RuleNode, rules_of
 from mooring.apiserver.validation.rule_types import Schema
-from mooring.cel.meter import CostExceeded
+from mooring.cel.meter import Bill, CostExceeded
 from mooring.cel.values import NO_OVERLOAD, EvaluationError, Optional
 
 #: The most that all rules together may cost for one object.
 BUDGET = 10_000_000
+#: The most elements and characters that functions may process for one object without cost. An API
+#: server counts only the cost, which is not always in proportion to the time.
+MOST_WORK = 50_000_000
 OUT_OF_BUDGET = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )
@@ -65,6 +68,7 @@ class _Check:
     def __init__(self) -> None:
         self.problems: list[FieldError] = []
         self._budget = BUDGET
+        self._work = 0
 
     def node(self, node: RuleNode, value: Any, old: Any, path: str) -> None:
         """Check a value and everything below it."""
@@ -121,12 +125,14 @@ class _Check:
         variables = {"self": given, "oldSelf": before}
         said = str(rule.given.get("message") or rule.given["rule"]).strip()
         kind = node.schema.get("type") or ""
+        bill = Bill()
         try:
-            found, cost = program.evaluate(variables)
+            found, cost = program.evaluate(variables, bill=bill)
             failed = None
         except EvaluationError as error:
             found, cost, failed = None, error.cost, error
-        if cost > self._budget:
+        self._work += bill.work
+        if cost > self._budget or self._work > MOST_WORK:
             self._end(invalid(path, kind, OUT_OF_BUDGET))
         self._budget -= cost
         if failed is not None:
@@ -160,9 +166,11 @@ class _Check:
         """Return the message that a rule computes, and whether computing it ended the check."""
         if rule.message_program is None:
             return "", False
+        bill = Bill()
         try:
-            found, cost = rule.message_program.evaluate(variables)
+            found, cost = rule.message_program.evaluate(variables, bill=bill)
         except EvaluationError as error:
+            self._work += bill.work
             if error.cost > self._budget:
                 return _MESSAGE_OUT_OF_BUDGET, True
             if isinstance(error, CostExceeded):
@@ -170,6 +178,7 @@ class _Check:
                 return f"{_MESSAGE_TOO_EXPENSIVE}{source}", True
             self._budget -= error.cost
             return "", False
+        self._work += bill.work
         if cost > self._budget:
             return _MESSAGE_OUT_OF_BUDGET, True
         self._budget -= cost

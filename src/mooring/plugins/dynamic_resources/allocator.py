@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -20,7 +21,6 @@ from mooring.api import DeviceClass, Node, ResourceClaim
 from mooring.api.quantity import parse_nanos
 from mooring.api.resource import (
     Counter,
-    Device,
     DeviceAttribute,
     DeviceRequest,
     ExactDeviceRequest,
@@ -28,8 +28,8 @@ from mooring.api.resource import (
 from mooring.cel.values import CompileError, EvaluationError
 from mooring.framework.listers import Lister
 from mooring.plugins.dynamic_resources.capacity import WHOLE, Rounding
+from mooring.plugins.dynamic_resources.cel_budget import CelBudget
 from mooring.plugins.dynamic_resources.compatibility_groups import PoolGroups, groups_of
-from mooring.plugins.dynamic_resources.derived_attributes import DerivedAttributes
 from mooring.plugins.dynamic_resources.device_constraints import find_attribute
 from mooring.plugins.dynamic_resources.device_requests import (
     MAX_RESULTS,
@@ -40,11 +40,7 @@ from mooring.plugins.dynamic_resources.device_requests import (
 from mooring.plugins.dynamic_resources.device_search import PRUNE_AFTER, DeviceSearch
 from mooring.plugins.dynamic_resources.pools import CandidateDevice, NodePools, SlicePools
 from mooring.plugins.dynamic_resources.results import ClaimDevices
-from mooring.plugins.dynamic_resources.selectors import SelectorCache, device_variables
-from mooring.plugins.dynamic_resources.tracker import AllocatedDevices, Amounts, DeviceID
-
-#: How many selector results are cached per pool.
-_REMEMBERED = 4096
+from mooring.plugins.dynamic_resources.tracker import AllocatedDevices, Amounts
 
 # dynamic-resource-allocation: cel/errors.go
 _NO_KEY = "no such key:"
@@ -119,6 +115,18 @@ class NodeAllocationError(Exception):
     """An error in the pools of one node; other nodes may still fit."""
 
 
+class Evaluations(Protocol):
+    """The results of the claims' expressions; both raise CompileError or EvaluationError."""
+
+    def selects(self, expression: str, candidate: CandidateDevice) -> bool:
+        """Return whether a selector selects a device."""
+        ...
+
+    def derive(self, expression: str, candidate: CandidateDevice) -> DeviceAttribute:
+        """Return the value of a derived attribute."""
+        ...
+
+
 class Allocator:
     """The search for devices during one scheduling cycle."""
 
@@ -128,8 +136,6 @@ class Allocator:
         allocated: AllocatedDevices,
         classes: Lister[DeviceClass],
         pools: SlicePools,
-        selectors: SelectorCache,
-        derived: DerivedAttributes | None = None,
         *,
         prune_after: int = PRUNE_AFTER,
     ) -> None:
@@ -137,42 +143,59 @@ class Allocator:
         self._prune_after = prune_after
         #: How many devices have been looked for.
         self.steps = 0
+        #: What the last search cost.
+        self.cost = 0
         self.features = features
         self.allocated = allocated
         self._classes = classes
         self._pools = pools
-        self._selectors = selectors
-        self._derived = derived
-        #: Derived attributes by expression and device.
-        self._computed: dict[tuple[str, DeviceID], DeviceAttribute] = {}
+        self._evaluations: Evaluations
         self._groups: dict[tuple[str, str], PoolGroups] = {}
         self._wanted: dict[tuple[int, int], list[Wanted]] = {}
-        self._variables: dict[int, dict[str, object]] = {}
         self._counters: dict[tuple[str, str], dict[str, Amounts]] = {}
         #: Results by the ids of the node's pools and of the claims.
         self._answers: dict[tuple[int, ...], tuple[NodePools, list[ClaimDevices] | None]] = {}
 
     def allocate(
-        self, node: Node, claims: Sequence[ResourceClaim], expired: Callable[[], bool]
+        self,
+        node: Node,
+        claims: Sequence[ResourceClaim],
+        evaluations: Evaluations,
+        expired: Callable[[], bool],
+        budget: CelBudget,
     ) -> FoundDevices | None:
         """Return devices for every claim, or None. The claims must outlive the allocator.
 
         Raise AllocationError if claims or classes are invalid, NodeAllocationError if the node's
-        pools are, and TimeoutError once `expired` returns True.
+        pools are, and TimeoutError once `expired` returns True. The cost of a long search is
+        charged; raise BudgetExceededError if it is more than the budget.
         """
         reached = self._pools.of(node)
         key = (id(reached), *map(id, claims))
         known = self._answers.get(key)
         if known is None:
-            known = self._answers[key] = (reached, self.search(reached, claims, expired))
+            known = self._answers[key] = (
+                reached,
+                self.search(reached, claims, evaluations, expired, budget.left),
+            )
+            budget.spend(self.cost)
         answer = known[1]
         return None if answer is None else FoundDevices(answer, reached, reached, claims)
 
     def search(
-        self, reached: NodePools, claims: Sequence[ResourceClaim], expired: Callable[[], bool]
+        self,
+        reached: NodePools,
+        claims: Sequence[ResourceClaim],
+        evaluations: Evaluations,
+        expired: Callable[[], bool],
+        most: int | None = None,
     ) -> list[ClaimDevices] | None:
-        """Return devices of a node's pools for every claim, or None; raise as `allocate` does."""
-        search = DeviceSearch(self, reached.devices, expired, self._prune_after)
+        """Return devices of a node's pools for every claim, or None; raise as `allocate` does.
+
+        `cost` is then the cost of the search, which is at most `most`.
+        """
+        self._evaluations = evaluations
+        search = DeviceSearch(self, reached.devices, expired, self._prune_after, most)
         for claim in claims:
             wanted = []
             total = 0
@@ -197,6 +220,7 @@ class Allocator:
                 return search.found()
         finally:
             self.steps += search.steps
+            self.cost = search.cost
         if any(pool.invalid for pool in reached.pools):
             raise NodeAllocationError(INVALID_POOLS)
         return None
@@ -295,7 +319,7 @@ class Allocator:
         for device_class, i, expression in wanted.selectors:
             where = f"{_owner(wanted, device_class)}: selector #{i}"
             try:
-                if not self._selected(expression, candidate):
+                if not self._evaluations.selects(expression, candidate):
                     return False
             except CompileError as error:
                 raise AllocationError(f"{where}: CEL compile error: {error}") from None
@@ -310,31 +334,9 @@ class Allocator:
     def evaluate(self, expression: str, candidate: CandidateDevice) -> bool | str:
         """Return the result of a selector, or the text of its error."""
         try:
-            return self._selected(expression, candidate)
+            return self._evaluations.selects(expression, candidate)
         except (CompileError, EvaluationError) as error:
             return str(error)
-
-    def _selected(self, expression: str, candidate: CandidateDevice) -> bool:
-        selected = candidate.pool.selected
-        key = (expression, candidate.device.name)
-        answer = selected.get(key)
-        if answer is None:
-            answer = self._evaluate(expression, candidate.id[0], candidate.device)
-            if len(selected) >= _REMEMBERED:
-                selected.clear()
-            selected[key] = answer
-        return answer
-
-    def _evaluate(self, expression: str, driver: str, device: Device) -> bool:
-        program = self._selectors.compile(expression)
-        return self._selectors.evaluate(program, self._variables_of(driver, device))
-
-    def _variables_of(self, driver: str, device: Device) -> dict[str, object]:
-        variables = self._variables.get(id(device))
-        if variables is None:
-            lists = self.features.reads_lists
-            variables = self._variables[id(device)] = device_variables(driver, device, lists=lists)
-        return variables
 
     def derived_attribute(
         self, wanted: Wanted, candidate: CandidateDevice, name: str
@@ -343,22 +345,15 @@ class Allocator:
         expression = wanted.derived.get(name)
         if expression is None:
             return find_attribute(candidate, name)
-        found = self._computed.get((expression, candidate.id))
-        if found is None:
-            assert self._derived is not None
-            try:
-                program = self._derived.compile(expression)
-                variables = self._variables_of(candidate.id[0], candidate.device)
-                found = self._derived.evaluate(program, variables)
-            except CompileError as error:
-                raise AllocationError(f"compile derived attribute {name} failed: {error}") from None
-            except EvaluationError as error:
-                raise AllocationError(
-                    f"evaluate derived attribute {name} on device {'/'.join(candidate.id)} "
-                    f"failed: {error}"
-                ) from None
-            self._computed[expression, candidate.id] = found
-        return found
+        try:
+            return self._evaluations.derive(expression, candidate)
+        except CompileError as error:
+            raise AllocationError(f"compile derived attribute {name} failed: {error}") from None
+        except EvaluationError as error:
+            raise AllocationError(
+                f"evaluate derived attribute {name} on device {'/'.join(candidate.id)} "
+                f"failed: {error}"
+            ) from None
 
     def available_counters(self, candidate: CandidateDevice) -> dict[str, Amounts]:
         """Return what is left of the counters of a device's pool, beside allocated devices."""

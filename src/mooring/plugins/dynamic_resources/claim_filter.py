@@ -17,7 +17,9 @@ from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.framework.status import Status
 from mooring.plugins.dynamic_resources.allocator import FoundDevices, NodeAllocationError
+from mooring.plugins.dynamic_resources.cel_budget import BudgetExceededError
 from mooring.plugins.dynamic_resources.claim_amounts import Statuses
+from mooring.plugins.dynamic_resources.claim_reads import ClaimDevicesView
 from mooring.plugins.dynamic_resources.device_requests import AllocationError
 from mooring.plugins.dynamic_resources.extended import ClassOf, Mappings, with_requests
 from mooring.plugins.dynamic_resources.node_devices import NodeBlocks
@@ -35,12 +37,17 @@ from mooring.typing import Ints, Mask
 CANNOT_ALLOCATE = Status.unresolvable("cannot allocate all claims")
 NOT_AVAILABLE = Status.unresolvable("resourceclaim not available on the node")
 STALE_EXTENDED_CLAIM = Status.unresolvable("cannot schedule extended resource claim")
+#: Not in kube-scheduler, which has no such limit.
+TOO_EXPENSIVE = "the CEL selectors of resource claim {} cost more than the budget of an attempt"
+SEARCH_TOO_LONG = "searching devices for resource claim {} costs more than the budget of an attempt"
 CANNOT_FIT = Status.unresolvable("cannot fit resource")
 
 #: How long the searches of one attempt may take together, as a multiple of the time for one node.
 #: kube-scheduler searches 16 nodes at a time; here one search follows the other.
 _ATTEMPT = 3.0
 
+#: How many claims a message names.
+_NAMED = 3
 #: Names the answers to whether nodes can leave out operations of devices.
 _CAN_SKIP = ("DynamicResources", "skips")
 
@@ -96,9 +103,16 @@ class ClaimFilter:
         if kept.allocator is not None:
             wanted = kept.wanted(claim)
             allocator = kept.allocator
-            found = _caught(
-                node.name, lambda: allocator.allocate(node.node, wanted, self._timer(kept))
+            view = self._view(kept, wanted, claim)
+            if isinstance(view, Status):
+                return view
+            search = partial(
+                allocator.allocate, node.node, wanted, view, self._timer(kept), kept.budget
             )
+            try:
+                found = _caught(node.name, search)
+            except BudgetExceededError:
+                return _too_long(wanted)
             if isinstance(found, Status):
                 return found
             if found is None:
@@ -122,6 +136,20 @@ class ClaimFilter:
         if self._node_check is not None:
             kept.statuses[node.name] = () if footprint is None else footprint.statuses
         return None
+
+    def _view(
+        self, kept: PodResourceClaims, wanted: Claims, special: ResourceClaim | None
+    ) -> ClaimDevicesView | Status:
+        """Return what claims read of devices; a refusal if their expressions cost too much."""
+        key = None if special is None else id(special)
+        view = kept.views.get(key)
+        if view is None:
+            groups = self._groups.evaluated
+            found = _within_budget(lambda: groups(wanted, self._classes, kept.budget))
+            if isinstance(found, Status):
+                return found
+            view = kept.views[key] = found.view
+        return view
 
     def _sharing_refusal(self, kept: PodResourceClaims, pod: Pod, node: NodeInfo) -> Status | None:
         """Return why one of the pod's claims cannot be shared on a node; None if all can."""
@@ -197,20 +225,24 @@ class ClaimFilter:
         deadline = min(begin + self._seconds, kept.search_until)
         return lambda: now() > deadline
 
-    def _answer(self, kept: PodResourceClaims, wanted: Claims, node: NodeBlocks) -> Answer:
+    def _answer(
+        self, kept: PodResourceClaims, wanted: Claims, view: ClaimDevicesView, node: NodeBlocks
+    ) -> Answer:
         """Return the answer of a node's group, found on this node."""
+        self._handle.progress()
         allocator, pools = kept.allocator, node.pools
         assert allocator is not None
         if pools is None:
             return Status.error(str(node.error))
         found = _caught(
-            node.node.metadata.name, lambda: allocator.search(pools, wanted, self._timer(kept))
+            node.node.metadata.name,
+            lambda: allocator.search(pools, wanted, view, self._timer(kept), kept.budget.left),
         )
         if isinstance(found, Status):
-            return found if found.is_error else GroupAnswer(pools, (), found)
+            return found if found.is_error else GroupAnswer(pools, (), found, 0, allocator.cost)
         if found is None:
-            return GroupAnswer(pools, (), CANNOT_ALLOCATE)
-        return GroupAnswer(pools, found, None, kept.score_of(found))
+            return GroupAnswer(pools, (), CANNOT_ALLOCATE, 0, allocator.cost)
+        return GroupAnswer(pools, found, None, kept.score_of(found), allocator.cost)
 
     # All nodes.
 
@@ -231,15 +263,26 @@ class ClaimFilter:
                 asked = asked & ~mask
                 yield status, mask
             concerned |= asked
-            groups = None
+            groups: NodeGroups | None = None
             if kept.allocator is not None:
                 wanted = kept.wanted(claim)
-                groups = self._groups.of(wanted, self._classes)
+                of = partial(self._groups.of, wanted, self._classes, kept.budget)
+                found = _within_budget(of)
+                if isinstance(found, Status):
+                    concerned &= ~asked
+                    yield found, asked
+                    continue
+                groups = found
                 kept.asked[None if claim is None else id(claim)] = AskedGroups(groups, wanted)
-                search = partial(self._answer, kept, wanted)
-                for status, mask in groups.ask(nodes, asked, search):
-                    concerned &= ~mask
-                    yield status, mask
+                search = partial(self._answer, kept, wanted, groups.view)
+                try:
+                    for status, mask in groups.ask(nodes, asked, search, kept.budget):
+                        concerned &= ~mask
+                        yield status, mask
+                except BudgetExceededError:
+                    concerned &= ~asked
+                    yield _too_long(wanted), asked
+                    continue
             for status, mask in self._shortages(kept, pod, nodes, asked & concerned, groups):
                 concerned &= ~mask
                 if status.is_error:
@@ -407,6 +450,21 @@ def _caught(name: str, search: Callable[[], T]) -> T | Status:
         return Status.unresolvable(str(error))
     except (AllocationError, PoolError) as error:
         return Status.error(str(error))
+
+
+def _within_budget(evaluate: Callable[[], T]) -> T | Status:
+    """Evaluate the expressions of claims; return a status if that costs too much."""
+    try:
+        return evaluate()
+    except BudgetExceededError as error:
+        return Status.unresolvable(TOO_EXPENSIVE.format(error.claim)).after_backoff()
+
+
+def _too_long(claims: Claims) -> Status:
+    """Return the status of nodes whose search costs too much."""
+    names = ", ".join(claim.key for claim in claims[:_NAMED])
+    more = "" if len(claims) <= _NAMED else f" and {len(claims) - _NAMED} more"
+    return Status.unresolvable(SEARCH_TOO_LONG.format(f"{names}{more}")).after_backoff()
 
 
 def _listed(nodes: Nodes, resource: str) -> Mask:

@@ -9,6 +9,7 @@ from typing import Any
 from mooring.api.quantity import Quantity
 from mooring.api.resource import DeviceAttribute
 from mooring.cel.environment import Program
+from mooring.cel.meter import Bill
 from mooring.cel.values import EvaluationError, Optional, Semver, TypeValue
 from mooring.plugins.dynamic_resources.selectors import MAX_COST, DeviceEnvironment, ProgramCache
 
@@ -24,9 +25,14 @@ class DerivedAttributes(ProgramCache):
         environment = DeviceEnvironment(lists=True)
         super().__init__(lambda text: environment.compile_derived(text, lists=True))
 
-    def evaluate(self, program: Program, variables: dict[str, Any]) -> DeviceAttribute:
-        """Return the value that an expression has for a device, or raise EvaluationError."""
-        value, _ = program.evaluate(variables, MAX_COST)
+    def evaluate(
+        self, program: Program, variables: dict[str, Any], bill: Bill | None = None
+    ) -> DeviceAttribute:
+        """Return the value that an expression has for a device, or raise EvaluationError.
+
+        What the evaluation took is recorded in `bill`, if there is one.
+        """
+        value, _ = program.evaluate(variables, MAX_COST, bill)
         return to_attribute(value)
 
 

@@ -1,14 +1,14 @@
 """Devices as columns: one row per device of every slice, with a code for each distinct value.
 
 A selector or a constraint reads a few attributes of a device. Devices whose codes agree in these
-columns give the same answer, so each distinct combination is evaluated once, however many devices
-there are. Rows are written when a slice arrives; they stay as they are until `collect` is called,
-so that a cycle never sees a row change.
+columns give the same answer at the same cost, so each distinct combination is evaluated once,
+however many devices there are. Rows are written when a slice arrives; they stay as they are until
+`collect` is called, so that a cycle never sees a row change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from mooring.api import ResourceSlice
 from mooring.api.resource import Device, DeviceAttribute
+from mooring.cel.call_costs import text_cost
 from mooring.cel.values import EvaluationError
 from mooring.framework.columns import grown
 from mooring.plugins.dynamic_resources.selectors import attribute_value
@@ -28,6 +29,8 @@ _INITIAL_CAPACITY = 1024
 _SPARE = 4096
 #: Up to this many distinct codes, finding each is faster than finding all at once.
 _FEW = 16
+#: Stands for the cost of values that are not strings; no attribute is so long.
+_NO_STRING = 255
 _NO_DEVICE: DeviceID = ("", "", "")
 
 
@@ -51,8 +54,8 @@ class ValueCodes:
     def __init__(self, capacity: int) -> None:
         self.codes: Codes = np.zeros(capacity, dtype=np.int32)
         self._index: dict[Hashable, int] = {}
-        #: For each code, whether the value is an attribute with a string.
-        self._strings = bytearray(1)
+        #: For each code: what comparing costs if the value is an attribute with a string.
+        self._strings = bytearray((_NO_STRING,))
 
     @property
     def bound(self) -> int:
@@ -64,21 +67,26 @@ class ValueCodes:
         found = self._index.get(value)
         if found is None:
             found = self._index[value] = len(self._strings)
-            self._strings.append(
-                isinstance(value, DeviceAttribute)
-                and value == DeviceAttribute(string_value=value.string_value)
-                and value.string_value is not None
-            )
+            text = value.string_value if isinstance(value, DeviceAttribute) else None
+            is_text = text is not None and value == DeviceAttribute(string_value=text)
+            cost = text_cost(len(text)) if is_text and text is not None else _NO_STRING
+            self._strings.append(min(cost, _NO_STRING))
         return found
 
     def compared_with(self, texts: frozenset[str]) -> ComparedCodes:
-        """Return codes in which all strings that are not among `texts` are the same."""
+        """Return codes that are the same for strings that are equally long and not in `texts`."""
         return ComparedCodes(self, texts)
 
     def comparison(self, texts: frozenset[str]) -> Codes:
-        """Return, for each code, its code after a comparison with `texts`."""
+        """Return, for each code, its code after a comparison with `texts`.
+
+        A string that is not among them is replaced by the negative of its cost, less one: strings
+        of the same cost give the same result, at the same cost.
+        """
+        costs = np.frombuffer(bytes(self._strings), dtype=np.uint8).astype(np.int32)
+        most = max(map(text_cost, map(len, texts)), default=0)
         table = np.arange(self.bound, dtype=np.int32)
-        table[np.frombuffer(bytes(self._strings), dtype=np.bool_)] = self.bound
+        table = np.where(costs == _NO_STRING, table, -1 - np.minimum(costs, most)).astype(np.int32)
         for text in texts:
             code = self._index.get(DeviceAttribute(string_value=text))
             if code is not None:
@@ -92,19 +100,20 @@ class ComparedCodes:
     def __init__(self, column: ValueCodes, texts: frozenset[str]) -> None:
         self._column = column
         self._texts = texts
+        #: How many codes stand for other strings.
+        self._others = 1 + max(map(text_cost, map(len, texts)), default=0)
 
     @property
     def bound(self) -> int:
         """Return a number that no code reaches."""
-        return self._column.bound + 1
+        return self._column.bound + self._others
 
     @property
     def codes(self) -> Codes:
         """Return one code per row."""
-        table: Codes = self._column.comparison(self._texts)
-        # The code of "another string" must not depend on how many values there are.
-        table[table == self._column.bound] = -1
-        return table[self._column.codes] + 1
+        # The codes of other strings must not depend on how many values there are.
+        table: Codes = self._column.comparison(self._texts) + self._others
+        return table[self._column.codes]
 
 
 class SerialCodes:
@@ -139,6 +148,8 @@ class DeviceColumns:
         self.rows: dict[DeviceID, list[int]] = {}
         #: Rows as they were written, first and end; `Projection` reads the new ones.
         self.written: list[tuple[int, int]] = []
+        #: Rows as they lost their devices, before any of them was written again.
+        self.freed: list[tuple[int, int]] = []
         #: Grows when all codes become invalid.
         self.epoch = 0
         #: Grows when the rows of all slices have moved.
@@ -172,6 +183,15 @@ class DeviceColumns:
         """Return the first row of a slice."""
         return self._slices[one.metadata.name][1]
 
+    def row_of(self, id: DeviceID, device: Device) -> int:
+        """Return the row of a device; several slices may list devices with its id."""
+        rows = self.rows[id]
+        for row in rows[:-1]:
+            entry = self.devices[row]
+            if entry is not None and entry[1] is device:
+                return row
+        return rows[-1]
+
     def change(self, old: ResourceSlice | None, new: ResourceSlice | None) -> None:
         """Record that a slice came, went or changed."""
         changed = new if old is None else old
@@ -194,8 +214,9 @@ class DeviceColumns:
             column.bound > limit for column in self._columns()
         ):
             self._rebuild()
-        elif len(self.written) > limit:
+        elif len(self.written) + len(self.freed) > limit:
             self.written.clear()
+            self.freed.clear()
             self.epoch += 1
 
     def _rebuild(self) -> None:
@@ -205,6 +226,7 @@ class DeviceColumns:
         self.ids.clear()
         self.rows.clear()
         self.written.clear()
+        self.freed.clear()
         self._unused.clear()
         self._reset()
         self.epoch += 1
@@ -222,6 +244,7 @@ class DeviceColumns:
                 del self.rows[self.ids[row]]
         for column in self._columns():
             column.codes[start:end] = 0
+        self.freed.append((start, end))
         self._unused.setdefault(len(devices), []).append(start)
         self._unused_rows += len(devices)
 
@@ -312,26 +335,15 @@ class DeviceColumns:
 
 
 class Projection:
-    """A code per device, equal for devices that agree in some columns.
+    """A code per device, equal for devices that agree in some columns."""
 
-    With `ask`, devices for which it returns equal values have equal codes.
-    """
-
-    def __init__(
-        self,
-        columns: DeviceColumns,
-        inputs: Sequence[Coded],
-        ask: Callable[[str, Device], Hashable] | None = None,
-    ) -> None:
+    def __init__(self, columns: DeviceColumns, inputs: Sequence[Coded]) -> None:
         self._columns = columns
         self._inputs = inputs
-        self._ask = ask
         self.codes: Codes = np.zeros(0, dtype=np.int32)
-        self._known: dict[tuple[int, ...], int] = {}
-        self._index: dict[Hashable, int] = {}
-        self._read = 0
-        #: How many combinations of values were looked at.
-        self.asked = 0
+        self._index: dict[tuple[int, ...], int] = {}
+        #: How much of the columns' log has been read; -1 before the first refresh.
+        self._read = -1
 
     @property
     def bound(self) -> int:
@@ -340,21 +352,15 @@ class Projection:
 
     def refresh(self) -> None:
         """Compute the codes of rows that were written since the last call."""
-        for one in self._inputs:
-            if isinstance(one, Projection):
-                one.refresh()
         columns = self._columns
         if self._read == len(columns.written):
             return
-        written = columns.written[self._read :] if self._read else [(0, columns.size)]
+        written = columns.written[self._read :] if self._read >= 0 else [(0, columns.size)]
         self._read = len(columns.written)
         if len(self.codes) < columns.size:
             self.codes = grown(self.codes, 2 * columns.size)
-        if len(written) > 1 and 4 * sum(end - start for start, end in written) > columns.size:
-            written = [(0, columns.size)]
-        arrays = [one.codes for one in self._inputs]
-        for start, end in written:
-            parts = [array[start:end] for array in arrays]
+        for start, end in joined(written, columns.size):
+            parts = [one.codes[start:end] for one in self._inputs]
             first, groups = distinct(parts, [one.bound for one in self._inputs])
             table = np.fromiter(
                 (self._code(start + row, tuple(int(part[row]) for part in parts)) for row in first),
@@ -364,15 +370,16 @@ class Projection:
             self.codes[start:end] = table[groups]
 
     def _code(self, row: int, key: tuple[int, ...]) -> int:
-        found = self._columns.devices[row]
-        if found is None:
+        if self._columns.devices[row] is None:
             return 0
-        code = self._known.get(key)
-        if code is None:
-            self.asked += 1
-            value = key if self._ask is None else self._ask(*found)
-            code = self._known[key] = self._index.setdefault(value, len(self._index) + 1)
-        return code
+        return self._index.setdefault(key, len(self._index) + 1)
+
+
+def joined(windows: Sequence[tuple[int, int]], size: int) -> Sequence[tuple[int, int]]:
+    """Return windows of rows, or one of all rows if that takes less time."""
+    if len(windows) > 1 and 4 * sum(end - start for start, end in windows) > size:
+        return [(0, size)]
+    return windows
 
 
 def distinct(

@@ -16,6 +16,7 @@ from mooring.api.quantity import Quantity, parse_nanos
 from mooring.api.resource import DeviceAttribute
 from mooring.cel.depth import room_for
 from mooring.plugins.dynamic_resources.capacity import Rounding, consumption, fits
+from mooring.plugins.dynamic_resources.cel_budget import BudgetExceededError
 from mooring.plugins.dynamic_resources.compatibility_groups import PoolGroups, admitted
 from mooring.plugins.dynamic_resources.device_constraints import (
     DeviceConstraintState,
@@ -34,6 +35,8 @@ _EFFECTS = ("NoSchedule", "NoExecute")
 _FRAMES = 4
 #: A search that takes more steps than this is pruned; most take one for each device.
 PRUNE_AFTER = 256
+#: What looking at a device costs in a search that takes more steps.
+_LOOK = 8
 #: How many failed states are remembered.
 _MOST_STATES = 100_000
 
@@ -150,8 +153,11 @@ class DeviceSearch:
         candidates: list[CandidateDevice],
         expired: Callable[[], bool],
         prune_after: int = PRUNE_AFTER,
+        most: int | None = None,
     ) -> None:
+        """Prepare a search that costs at most `most`, in units of CEL cost; None for no limit."""
         self._ground = ground
+        self._most = most
         self._prune_after = prune_after
         self._candidates = candidates
         self._expired = expired
@@ -168,6 +174,8 @@ class DeviceSearch:
         self._groups: dict[tuple[str, str], PoolGroups] = {}
         #: How many devices were looked for.
         self.steps = 0
+        #: What the search cost so far: nothing, as long as it is short.
+        self.cost = 0
         self._pruning: Pruning | None = None
         #: States from which the search has failed.
         self._failed: set[Hashable] = set()
@@ -270,6 +278,8 @@ class DeviceSearch:
         self.steps += 1
         state = None
         if self.steps > self._prune_after:
+            # The state is computed from all candidates, and then those from `start` on are tried.
+            self._spend(_LOOK * (2 * len(self._candidates) - start))
             state = self._state(claim_index, request_index, wanted, number, start)
             if state in self._failed:
                 return False
@@ -290,6 +300,11 @@ class DeviceSearch:
         if state is not None and len(self._failed) < _MOST_STATES:
             self._failed.add(state)
         return False
+
+    def _spend(self, cost: int) -> None:
+        self.cost += cost
+        if self._most is not None and self.cost > self._most:
+            raise BudgetExceededError
 
     # Pruning: what follows changes how long the search takes, not what it finds.
 

@@ -16,11 +16,13 @@ from msgspec.structs import replace
 
 from mooring.api import DeviceClass, NodeSelector, ResourceSlice
 from mooring.api.resource import Device
+from mooring.cel.meter import Bill
 from mooring.cel.values import CompileError, EvaluationError
 from mooring.errors import ObjectError
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes, Rows
 from mooring.observe.logs import log_error
+from mooring.plugins.dynamic_resources.cel_budget import BudgetExceededError, CelBudget
 from mooring.plugins.dynamic_resources.pools import parse_selector
 from mooring.plugins.dynamic_resources.selectors import SelectorCache, device_variables
 from mooring.plugins.dynamic_resources.tracker import DeviceID, claim_tracker
@@ -29,6 +31,8 @@ from mooring.typing import Ints, Mask
 
 log = logging.getLogger(__name__)
 
+#: Why the devices of a class are not counted, in the log.
+TOO_EXPENSIVE = "the CEL selectors of the class cost more than the budget of an attempt"
 _FAILED = "Failed to calculate DRA resource capacity and allocated"
 
 
@@ -41,8 +45,28 @@ class Totals(msgspec.Struct, frozen=True):
 
 #: A device that a class selects; with an error, it is not known whether it does.
 _Candidate = tuple[Device, Exception | None]
-#: The candidates of a slice, by its name; the slice itself shows whether they are current.
-_Candidates = dict[str, tuple[ResourceSlice, list[_Candidate]]]
+
+
+class _Selected(msgspec.Struct):
+    """The candidates of a slice, and what finding them cost."""
+
+    #: Shows whether the candidates are current.
+    slice: ResourceSlice
+    candidates: list[_Candidate] = []
+    cost: int = 0
+    #: The cost of parts that read no device, by expression and number: it counts once per class.
+    fixed: dict[tuple[str, int], int] = {}
+
+    def charge(self, budget: CelBudget) -> None:
+        """Charge the cost, or raise BudgetExceededError."""
+        for key, cost in self.fixed.items():
+            if not budget.is_charged(key):
+                budget.charge(key, cost)
+        budget.charge(self.slice.metadata.name, self.cost)
+
+
+#: By name of the slice.
+_Candidates = dict[str, _Selected]
 
 
 class _ClassDevices(msgspec.Struct):
@@ -103,18 +127,24 @@ class DeviceTotals:
 
     def _place(self, found: _ClassDevices, nodes: Nodes, known: _Candidates) -> None:
         """Find the nodes of every device of a class."""
+        budget = CelBudget()
         for one in self._slices.list():
             name = one.metadata.name
-            before = known.get(name)
-            if before is None or before[0] is not one:
-                before = (one, self._select(found.device_class, one))
-            found.candidates[name] = before
+            selected = known.get(name)
             try:
-                self._place_slice(found, one, before[1], nodes)
+                if selected is None or selected.slice is not one:
+                    selected = self._select(found.device_class, one, budget.left)
+                found.candidates[name] = selected
+                selected.charge(budget)
+                self._place_slice(found, one, selected.candidates, nodes)
             except ObjectError as error:
                 # It cannot be told which nodes the devices are for.
                 found.error = error
                 found.failed[:] = True
+            except BudgetExceededError:
+                found.error = EvaluationError(TOO_EXPENSIVE)
+                found.failed[:] = True
+                break
         found.capacity[found.failed] = 0
         if found.error is not None:
             name = found.device_class.metadata.name
@@ -142,27 +172,41 @@ class DeviceTotals:
             else:
                 found.others.append((key, rows))
 
-    def _select(self, device_class: DeviceClass, one: ResourceSlice) -> list[_Candidate]:
-        """Return the devices of a slice that a class selects, or may select."""
-        found: list[_Candidate] = []
+    def _select(self, device_class: DeviceClass, one: ResourceSlice, left: int) -> _Selected:
+        """Return the devices of a slice that a class selects, or may select.
+
+        Raise BudgetExceededError as soon as that costs more than `left`.
+        """
+        found = _Selected(one)
         for device in one.spec.devices:
             try:
-                if self._matches(device_class, one.spec.driver, device):
-                    found.append((device, None))
+                if self._matches(device_class, one.spec.driver, device, found):
+                    found.candidates.append((device, None))
             except (CompileError, EvaluationError) as error:
-                found.append((device, error))
+                found.candidates.append((device, error))
+            if found.cost + sum(found.fixed.values()) > left:
+                raise BudgetExceededError
         return found
 
-    def _matches(self, device_class: DeviceClass, driver: str, device: Device) -> bool:
+    def _matches(
+        self, device_class: DeviceClass, driver: str, device: Device, found: _Selected
+    ) -> bool:
         if device.allow_multiple_allocations:
             # Selectors do not see this here, as in kube-scheduler.
             device = replace(device, allow_multiple_allocations=None)
         for selector in device_class.spec.selectors:
             if selector.cel is not None:
-                program = self._selectors.compile(selector.cel.expression)
+                expression, bill = selector.cel.expression, Bill()
+                program = self._selectors.compile(expression)
                 variables = device_variables(driver, device, lists=self._lists)
-                if not self._selectors.evaluate(program, variables):
-                    return False
+                try:
+                    if not self._selectors.evaluate(program, variables, bill):
+                        return False
+                finally:
+                    found.cost += bill.own
+                    found.fixed.update(
+                        ((expression, part), cost) for part, cost in bill.fixed.items()
+                    )
         return True
 
 

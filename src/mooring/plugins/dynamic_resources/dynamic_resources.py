@@ -33,7 +33,7 @@ from mooring.framework.placements import GroupTrial
 from mooring.framework.plugin import Plugin, PreFlight
 from mooring.framework.state import CycleState, StateNotFoundError
 from mooring.framework.status import Status
-from mooring.plugins.args import BINDING_TIMEOUT, DynamicResourcesArgs
+from mooring.plugins.args import BINDING_TIMEOUT, CEL_COST_BUDGET, DynamicResourcesArgs
 from mooring.plugins.dynamic_resources.allocator import (
     Allocator,
     AllocatorFeatures,
@@ -55,6 +55,7 @@ from mooring.plugins.dynamic_resources.extended import (
     may_be_backed,
     special_claim,
 )
+from mooring.plugins.dynamic_resources.group_attempts import budget_in, shared_in, tried_in
 from mooring.plugins.dynamic_resources.hints import ClaimHints
 from mooring.plugins.dynamic_resources.node_devices import NodeDevices
 from mooring.plugins.dynamic_resources.node_groups import GroupCache
@@ -85,9 +86,6 @@ STILL_NOT_SCHEDULABLE = Status.unschedulable("still not schedulable")
 NOTHING_FREED = Status.unschedulable()
 DEALLOCATED = Status.unschedulable("deallocation of ResourceClaim completed")
 DELETED = Status.unschedulable("deletion of ResourceClaim completed")
-#: The key of the uids of shared claims in the state of a group.
-_SHARED = "DynamicResources/shared"
-_TRIED = "DynamicResources/tried"
 FREED = (DEALLOCATED, DELETED)
 #: Said for every group that does not fit, whether it has claims or not.
 GROUP_DEALLOCATED = Status.unschedulable("deallocation of PodGroup ResourceClaim completed")
@@ -185,6 +183,7 @@ class DynamicResources(Plugin):
             rounding=features.rounding,
             derived=self._derived,
             node_resources=self._node_resources,
+            progress=self.handle.progress,
         )
         return GroupCache(devices, reads)
 
@@ -202,7 +201,7 @@ class DynamicResources(Plugin):
         # Written even if a refusal follows: PostFilter reads it, and finds no claims.
         state.write(self.name, self._no_claims)
         if state.pod_group_state is not None:
-            _tried_in(state.pod_group_state).add(pod.metadata.uid)
+            tried_in(state.pod_group_state).add(pod.metadata.uid)
         found: list[ResourceClaim] | str = []
         if pod.spec.resource_claims:
             found = find_claims(pod, self._claims, of_groups=self._of_groups)
@@ -215,7 +214,7 @@ class DynamicResources(Plugin):
         kept.fill(found, special)
         if self._of_groups:
             kept.users = claim_users(pod, self.handle.pod_groups.of(pod))
-        shared = _shared_in(state)
+        shared = shared_in(state)
         if special is not None:
             requests = self.handle.pod_info(pod).requests
             kept.resources = [one for one in requests if requests[one] and may_be_backed(one)]
@@ -238,9 +237,8 @@ class DynamicResources(Plugin):
                 allocated,
                 self._classes,
                 self._devices.pools,
-                self._selectors,
-                self._derived,
             )
+            kept.budget = budget_in(state, self.args.cel_cost_budget or CEL_COST_BUDGET)
         state.write(self.name, kept)
         return None
 
@@ -334,7 +332,7 @@ class DynamicResources(Plugin):
             kept: PodResourceClaims | None = refusal.state.get(self.name)
             if kept and self._free_claims(kept, refusal.pod, refusal.statuses) in FREED:
                 freed.add(refusal.pod.metadata.uid)
-        if self._of_groups and _tried_in(state) - freed:
+        if self._of_groups and tried_in(state) - freed:
             status = self._free_group_claims(group, trial)
             if status is not None:
                 return status
@@ -466,7 +464,7 @@ class DynamicResources(Plugin):
             )
             self._claims.allocate(claim.metadata.uid, allocated)
             self._claims.share(claim.metadata.uid, pod.metadata.uid)
-            if (shared := _shared_in(state)) is not None:
+            if (shared := shared_in(state)) is not None:
                 shared.add(claim.metadata.uid)
         return None
 
@@ -482,7 +480,7 @@ class DynamicResources(Plugin):
                 self._claims.allocate(uid, replace(claim, status=status))
             kept.allocations[index] = allocation
             self._claims.share(uid, pod.metadata.uid)
-            if (shared := _shared_in(state)) is not None:
+            if (shared := shared_in(state)) is not None:
                 shared.add(uid)
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
@@ -493,7 +491,7 @@ class DynamicResources(Plugin):
         for claim in kept.claims[: kept.own_count]:
             if self._claims.release(claim.metadata.uid, pod.metadata.uid):
                 self._claims.restore(claim)
-                if (shared := _shared_in(state)) is not None:
+                if (shared := shared_in(state)) is not None:
                     shared.discard(claim.metadata.uid)
             # What is reserved for the group may be needed by its other pods.
             if claim.status.allocation is not None and is_reserved_for(pod, claim):
@@ -552,31 +550,6 @@ class DynamicResources(Plugin):
             of_groups=self._of_groups,
             pods=self.handle.lister(Pod) if pre_hints else None,
         ).events()
-
-
-def _tried_in(group: CycleState) -> set[str]:
-    """Return the uids of the pods that were tried in the attempt for a group."""
-    tried: set[str] | None = group.get(_TRIED)
-    if tried is None:
-        tried = set()
-        group.write(_TRIED, tried)
-    return tried
-
-
-def _shared_in(state: CycleState) -> set[str] | None:
-    """Return the uids of the claims that pods of a group share in its attempt.
-
-    Outside of an attempt for a group it is None: a claim that another pod has allocated must be
-    written before it can be used.
-    """
-    group = state.pod_group_state
-    if group is None:
-        return None
-    shared: set[str] | None = group.get(_SHARED)
-    if shared is None:
-        shared = set()
-        group.write(_SHARED, shared)
-    return shared
 
 
 def _allocator_features(gates: FeatureGates, *, binding_conditions: bool) -> AllocatorFeatures:

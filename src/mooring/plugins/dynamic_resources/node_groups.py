@@ -18,8 +18,14 @@ from mooring.api import DeviceClass, ResourceClaim
 from mooring.framework.columns import grown
 from mooring.framework.nodes import Nodes
 from mooring.framework.status import Status
-from mooring.plugins.dynamic_resources.claim_reads import ClaimReads, Classes
-from mooring.plugins.dynamic_resources.device_columns import Projection
+from mooring.plugins.dynamic_resources.cel_budget import BudgetExceededError, CelBudget
+from mooring.plugins.dynamic_resources.claim_reads import (
+    ClaimDevicesView,
+    ClaimReads,
+    Classes,
+    expressions_of,
+    text_of,
+)
 from mooring.plugins.dynamic_resources.node_devices import NodeBlocks, NodeDevices, Places
 from mooring.plugins.dynamic_resources.pools import NodePools
 from mooring.plugins.dynamic_resources.results import ClaimDevices
@@ -42,9 +48,12 @@ class GroupAnswer(msgspec.Struct, frozen=True):
     devices: Sequence[ClaimDevices]
     refusal: Status | None = None
     score: int = 0
+    #: What the search cost.
+    cost: int = 0
 
 
-#: Searches the devices of a node; an error status ends the cycle and is not remembered.
+#: Searches the devices of a node; an error status ends the cycle and is not remembered. It raises
+#: BudgetExceededError if the search costs more than what is left of the budget.
 Search = Callable[[NodeBlocks], GroupAnswer | Status]
 
 
@@ -52,12 +61,14 @@ class NodeGroups:
     """All nodes in groups, for one set of claims. Owned by the scheduling loop."""
 
     def __init__(
-        self, devices: NodeDevices, reads: Projection, classes: Sequence[DeviceClass | None]
+        self, devices: NodeDevices, view: ClaimDevicesView, classes: Sequence[DeviceClass | None]
     ) -> None:
         #: Kept so that no other class gets the same id.
         self.classes = classes
         self._devices = devices
-        self._reads = reads
+        #: What the claims read of all devices.
+        self.view = view
+        self._reads = view.codes
         self._clear()
 
     def _clear(self) -> None:
@@ -76,6 +87,8 @@ class NodeGroups:
         self._answered: Mask = np.zeros(0, dtype=np.bool_)
         self._refused: Ints = np.zeros(0, dtype=np.int64)
         self._scores: Ints = np.zeros(0, dtype=np.int64)
+        #: By group: what its search cost; for a search that was ended, at least that.
+        self._costs: Ints = np.zeros(0, dtype=np.int64)
         self._refusals: list[Status] = []
 
     # Which group a node is in.
@@ -92,6 +105,7 @@ class NodeGroups:
         for group in self._passing:
             self._answers[group] = None
             self._answered[group] = False
+            self._costs[group] = 0
         self._passing.clear()
         everything = self._epoch != devices.epoch
         blocks: set[int] = set()
@@ -153,6 +167,7 @@ class NodeGroups:
                 self._answered = np.concatenate((self._answered, np.zeros(group + 16, np.bool_)))
                 self._refused = np.concatenate((self._refused, np.full(group + 16, -1)))
                 self._scores = np.concatenate((self._scores, np.zeros(group + 16, np.int64)))
+                self._costs = np.concatenate((self._costs, np.zeros(group + 16, np.int64)))
         return group
 
     def _group_all_blocks(self) -> None:
@@ -176,21 +191,31 @@ class NodeGroups:
     # Their answers.
 
     def ask(
-        self, nodes: Nodes, asked: Mask | None, search: Search
+        self, nodes: Nodes, asked: Mask | None, search: Search, budget: CelBudget
     ) -> Iterator[tuple[Status, Mask]]:
         """Yield refusals for some nodes; one node of each group without an answer is searched.
 
-        Before an error, all refusals known so far are yielded: the caller may stop there.
+        Before an error, all refusals known so far are yielded: the caller may stop there. The
+        searches are charged, also those of earlier attempts; raise BudgetExceededError if they cost
+        more than the budget.
         """
         codes = self.codes(nodes)
         left = np.ones(len(nodes), dtype=np.bool_) if asked is None else asked.copy()
+        if self._costs.any():
+            self._charge_known(np.unique(codes[left]), budget)
         waiting = np.flatnonzero(left & ~self._answered[codes])
         while len(waiting):
             position = int(waiting[0])
             group = int(codes[position])
             node = self._devices.at(nodes.info(position).name)
             assert node is not None
-            answer = search(node)
+            try:
+                answer = search(node)
+            except BudgetExceededError:
+                self._costs[group] = budget.left + 1
+                if self._volatile[group]:
+                    self._passing.append(group)
+                raise
             if isinstance(answer, Status):
                 yield from self._refusals_among(codes, left)
                 failed = left & (codes == group)
@@ -198,8 +223,17 @@ class NodeGroups:
                 yield answer, failed
             else:
                 self._remember(group, answer)
+                budget.spend(answer.cost)
             waiting = waiting[codes[waiting] != group]
         yield from self._refusals_among(codes, left)
+
+    def _charge_known(self, groups: Codes, budget: CelBudget) -> None:
+        """Charge the searches of earlier attempts, or raise BudgetExceededError."""
+        costs, answered = self._costs[groups], self._answered[groups]
+        budget.spend(int(costs[answered].sum()))
+        if costs[~answered].max(initial=0) > budget.left:
+            # A search that was ended would be ended again.
+            raise BudgetExceededError
 
     def _refusals_among(self, codes: Codes, left: Mask) -> Iterator[tuple[Status, Mask]]:
         """Yield the refusals of groups that have an answer, and take their nodes out of `left`."""
@@ -214,6 +248,7 @@ class NodeGroups:
         self._answers[group] = answer
         self._answered[group] = True
         self._scores[group] = answer.score
+        self._costs[group] = answer.cost
         self._refused[group] = -1
         if answer.refusal is not None:
             if answer.refusal not in self._refusals:
@@ -247,8 +282,28 @@ class GroupCache:
         self._epoch = -1
         self._groups: dict[tuple[object, ...], NodeGroups] = {}
 
-    def of(self, claims: Sequence[ResourceClaim], classes: Classes) -> NodeGroups:
-        """Return the groups of nodes for some claims, as of the last refresh of the devices."""
+    def of(
+        self, claims: Sequence[ResourceClaim], classes: Classes, budget: CelBudget
+    ) -> NodeGroups:
+        """Return the groups of nodes for some claims, as of the last refresh of the devices.
+
+        Raise as `evaluated` does.
+        """
+        found = self.evaluated(claims, classes, budget)
+        found.refresh()
+        return found
+
+    def evaluated(
+        self, claims: Sequence[ResourceClaim], classes: Classes, budget: CelBudget
+    ) -> NodeGroups:
+        """Return the groups of nodes for some claims after evaluating the claims' expressions.
+
+        What that costs is charged, each expression once. Raise BudgetExceededError, with the claim,
+        if it is more than the budget.
+        """
+        for claim, expressions in zip(claims, expressions_of(claims, classes), strict=True):
+            for expression in expressions:
+                budget.charge_compiling(claim.key, text_of(expression))
         if self._epoch != self.devices.columns.epoch:
             self._epoch = self.devices.columns.epoch
             self._groups.clear()
@@ -260,7 +315,7 @@ class GroupCache:
             if len(self._groups) >= _KEPT:
                 del self._groups[next(iter(self._groups))]
         self._groups[key] = found
-        found.refresh()
+        found.view.evaluate(claims, budget)
         return found
 
 

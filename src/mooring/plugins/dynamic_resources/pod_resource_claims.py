@@ -16,7 +16,9 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.plugins.dynamic_resources.allocator import Allocator, FoundDevices
+from mooring.plugins.dynamic_resources.cel_budget import CelBudget
 from mooring.plugins.dynamic_resources.claim_amounts import Statuses
+from mooring.plugins.dynamic_resources.claim_reads import ClaimDevicesView
 from mooring.plugins.dynamic_resources.extended import Mappings
 from mooring.plugins.dynamic_resources.node_groups import NodeGroups
 from mooring.plugins.dynamic_resources.results import ClaimDevices
@@ -73,6 +75,10 @@ class PodResourceClaims:
         #: The results of `statuses_on`, by node name.
         self.statuses: dict[str, Statuses] = {}
         self.allocator: Allocator | None = None
+        #: What the expressions of this attempt may cost, for a pod group together.
+        self.budget = CelBudget()
+        #: What the claims read of devices, by the id of the special claim (None: without it).
+        self.views: dict[int | None, ClaimDevicesView] = {}
         #: Allocations by node name.
         self.nodes: dict[str, NodeAllocation] = {}
         #: By node name: indexes of the allocated claims that cannot be used on the node.

@@ -72,8 +72,6 @@ class Pool(msgspec.Struct, eq=False, dict=True):
     reach: Reach = ()
     #: Whether the node can leave out operations that slices of the pool skip.
     skips_operations: bool = False
-    #: Selector results by expression and device name.
-    selected: dict[tuple[str, str], bool] = {}
 
     @property
     def name(self) -> str:

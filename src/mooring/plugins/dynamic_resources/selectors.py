@@ -13,7 +13,7 @@ from mooring.api.resource import Device, DeviceAttribute
 from mooring.cel import types
 from mooring.cel.declared import Declared, declared_map, declared_object, sizes_below
 from mooring.cel.environment import Environment, Expression, Program
-from mooring.cel.meter import PER_CALL_LIMIT
+from mooring.cel.meter import PER_CALL_LIMIT, Bill
 from mooring.cel.reads import Reads
 from mooring.cel.values import CompileError, Domains, EvaluationError, Semver, type_name
 
@@ -147,9 +147,14 @@ class SelectorCache(ProgramCache):
     def __init__(self, *, lists: bool = False) -> None:
         super().__init__(DeviceEnvironment(lists=lists).compile)
 
-    def evaluate(self, program: Program, variables: dict[str, Any]) -> bool:
-        """Return whether a device is selected, or raise EvaluationError."""
-        value, _ = program.evaluate(variables, MAX_COST)
+    def evaluate(
+        self, program: Program, variables: dict[str, Any], bill: Bill | None = None
+    ) -> bool:
+        """Return whether a device is selected, or raise EvaluationError.
+
+        What the evaluation took is recorded in `bill`, if there is one.
+        """
+        value, _ = program.evaluate(variables, MAX_COST, bill)
         if value is True or value is False:
             return bool(value)
         kind = type_name(value)
