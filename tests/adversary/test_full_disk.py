@@ -157,7 +157,7 @@ def test_failed_deletion_leaves_no_transaction_open(tmp_path: Path) -> None:
     assert journal.version() == 0
     journal.close()
     again = SqliteJournal(tmp_path)
-    assert [key for _, key, _, _ in again.load()] == ["a", "b"]
+    assert [key for _, key, *_ in again.load()] == ["a", "b"]
     again.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from mooring.api import Node
 from tests.apiserver.api_server import PODS, pod
 from tests.browser.visits import texts, visit
 from tests.local.clusters import manifests, running
@@ -33,6 +34,43 @@ kind: Node
 metadata: {name: blue, labels: {zone: b}}
 status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}
 """
+
+
+UNLIKE = """
+apiVersion: v1
+kind: Node
+metadata: {name: a-idle}
+status:
+  allocatable: {cpu: "4", memory: 8Gi, pods: "10", example.com/gpu: "2"}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: b-none}
+status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}
+"""
+
+#: A node that no fake kubelet reports.
+LOST = {
+    "metadata": {"name": "c-lost"},
+    "status": {
+        "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10", "example.com/gpu": "2"},
+        "conditions": [
+            {
+                "type": "Ready",
+                "status": "Unknown",
+                "reason": "NodeStatusUnknown",
+                "message": "Kubelet stopped posting",
+            }
+        ],
+    },
+}
+
+#: The bytes of the first three large cells of a canvas.
+CELLS = """canvas => [0, 1, 2].map((at) => {
+  const ratio = window.devicePixelRatio;
+  const [x, size] = [(3 + at * 87 + 4) * ratio, 76 * ratio];
+  return [...canvas.getContext("2d").getImageData(x, 7 * ratio, size, size).data];
+})"""
 
 
 def asking(name: str, cpu: str, **spec: Any) -> dict[str, Any]:
@@ -112,6 +150,52 @@ async def test_changes_appear_by_themselves(browser: Any, tmp_path: Path) -> Non
         await cluster.post(PODS, asking("huge", "900"))
         row = tab.get_by_role("row").filter(has_text="huge")
         await row.get_by_text("0/4 nodes are available").wait_for()
+
+
+async def test_nodes_without_a_resource_and_nodes_that_are_not_ready(
+    browser: Any, tmp_path: Path
+) -> None:
+    async with (
+        running(tmp_path, nodes=0, objects=manifests(UNLIKE)) as cluster,
+        serving(tmp_path) as page,
+        visit(browser, page) as tab,
+    ):
+        await cluster.post("/api/v1/nodes", LOST)
+        await tab.get_by_label("Heat map of 3 nodes").wait_for()
+        await tab.get_by_label("Resource").select_option("example.com/gpu")
+        canvas = tab.locator("canvas")
+        idle, none, lost = await canvas.evaluate(CELLS)
+        # Only texts are painted on a node without the resource.
+        opaque = [sum(byte == 255 for byte in cell[3::4]) for cell in (idle, none, lost)]
+        assert opaque[1] < opaque[0] / 2 < opaque[2]
+        await canvas.focus()
+        said = []
+        for key in ("Home", "ArrowRight", "ArrowRight"):
+            await canvas.press(key)
+            said.append(await tab.locator(".said").inner_text())
+        gpu = "example.com/gpu"
+        assert said == [
+            f"a-idle: 0 % of {gpu}, 0 of 2 requested",
+            f"b-none: none of {gpu}",
+            f"c-lost: 0 % of {gpu}, 0 of 2 requested, NotReady",
+        ]
+        await tab.get_by_role("radio", name="Table").check()
+        rows = (await texts(tab, "main table"))[1:]
+        assert [(row[0], row[1], row[-1]) for row in rows] == [
+            ("a-idle", "0 %", "schedulable"),
+            ("b-none", "none", "schedulable"),
+            ("c-lost", "0 %", "NotReady"),
+        ]
+        await tab.get_by_role("link", name="c-lost").click()
+        line = tab.locator("#not-ready")
+        await line.get_by_text("NodeStatusUnknown: Kubelet stopped posting").wait_for()
+        await tab.get_by_role("link", name="Nodes", exact=True).click()
+        # A change appears by itself.
+        status = {"conditions": [{"type": "Ready", "status": "True"}]}
+        await cluster.client.patch(Node, "c-lost", "", {"status": status}, subresource="status")
+        await tab.get_by_role("radio", name="Table").check()
+        row = tab.get_by_role("row").filter(has_text="c-lost")
+        await row.get_by_text("schedulable").wait_for()
 
 
 async def test_one_node(browser: Any, tmp_path: Path) -> None:

@@ -53,6 +53,34 @@ async def test_the_slider_shows_other_moments(browser: Any, tmp_path: Path) -> N
         await tab.get_by_text("It is pending; asked at ").wait_for()
 
 
+async def test_each_tab_has_its_own_moment(browser: Any, tmp_path: Path) -> None:
+    moments = await asyncio.to_thread(record_two_pods, tmp_path)
+    async with serving_past(tmp_path) as page, visit(browser, page) as first:
+        assert await first.locator(".connection").inner_text() == "recorded"
+        await first.get_by_label("Moment").evaluate(SLIDE, moments.between)
+        placed = "Pods placed"
+        await first.get_by_text(placed).locator("..").get_by_text("1").wait_for()
+        second = await first.context.new_page()
+        await second.goto(f"{page.origin}/")
+        await second.get_by_text(placed).locator("..").get_by_text("3").wait_for()
+        # The first tab has not moved: what it asks now is about its own moment.
+        await first.get_by_role("link", name="Decisions").click()
+        assert [row[2] for row in (await texts(first, "#decisions"))[1:]] == ["default/one"]
+        await second.get_by_label("Moment").evaluate(SLIDE, moments.before)
+        await second.get_by_text(placed).locator("..").get_by_text("0").wait_for()
+        # The address holds the moment, also after the page is read again and in another tab.
+        await first.reload()
+        await first.get_by_text(placed).locator("..").get_by_text("1").wait_for()
+        assert f"?moment={moments.between:.0f}#" in first.url
+        await second.goto(first.url)
+        await second.reload()
+        await second.get_by_text(placed).locator("..").get_by_text("1").wait_for()
+        # A moment that the journal does not hold is refused, and the end is shown.
+        await second.goto(f"{page.origin}/?moment=5")
+        await second.get_by_text("The end of the journal is shown: the journal covers").wait_for()
+        await second.get_by_text(placed).locator("..").get_by_text("3").wait_for()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_the_past_can_be_read(browser: Any, scheme: str, tmp_path: Path) -> None:
     await asyncio.to_thread(record_two_pods, tmp_path)

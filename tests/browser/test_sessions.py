@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from tests.browser.visits import visit
 from tests.local.clusters import running
 from tests.support.pages import serving
 
+LOST = re.compile(r"lost since (\d\d:\d\d:\d\d)")
 #: How a page makes the browser send requests with its cookies.
 LINK = "url => { location.href = url }"
 FORM = """url => {
@@ -77,10 +80,10 @@ async def test_the_page_goes_on_when_its_server_is_back(browser: Any, tmp_path: 
             tab = await context.new_page()
             await tab.goto(first.url)
             await tab.get_by_text("live", exact=True).wait_for()
-        await tab.get_by_text("lost", exact=True).wait_for()
-        await (
-            tab.get_by_role("alert").get_by_text("The connection to mooring ui is lost").wait_for()
-        )
+        await tab.locator(".connection").get_by_text(LOST).wait_for()
+        alert = tab.get_by_role("alert")
+        await alert.get_by_text("The connection to mooring ui is lost.").wait_for()
+        await alert.get_by_text("What is shown is from ").wait_for()
         await cluster.post(PODS, pod("web"))
         await cluster.until(f"{PODS}/web", lambda found: found["spec"].get("nodeName"))
         async with serving(tmp_path, token="secret", port=port):
@@ -92,6 +95,28 @@ async def test_the_page_goes_on_when_its_server_is_back(browser: Any, tmp_path: 
             await tab.get_by_role("link", name="Decisions").click()
             await tab.get_by_role("link", name="default/more").wait_for()
             await context.close()
+
+
+async def test_a_lost_cluster_is_not_live(browser: Any, tmp_path: Path) -> None:
+    async with (
+        running(tmp_path, nodes=1) as cluster,
+        serving(tmp_path) as page,
+        visit(browser, page) as tab,
+    ):
+        before = time.time()
+        await cluster.cluster.stop()
+        label = tab.locator(".connection")
+        await label.get_by_text(LOST).wait_for()
+        shown = LOST.fullmatch(await label.inner_text())
+        assert shown is not None
+        # The time of day at which the watches ended.
+        ended = page.data.summary()["lostSince"]
+        assert before <= ended <= time.time()
+        assert shown[1] == time.strftime("%H:%M:%S", time.localtime(ended))
+        alert = tab.get_by_role("alert")
+        await alert.get_by_text("The cluster cannot be read: ").wait_for()
+        await alert.get_by_text(f"What is shown is from {shown[1]}.").wait_for()
+        assert await tab.get_by_text("live", exact=True).count() == 0
 
 
 async def test_a_second_visit_needs_no_token(browser: Any, tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from mooring.leader.scheduler_questions import SchedulerAddress
 from tests.apiserver.api_server import PODS
+from tests.browser.test_leader import WEIGHTS
 from tests.browser.test_nodes import asking
 from tests.browser.visits import texts, visit
 from tests.local.clusters import manifests, running
@@ -41,6 +43,8 @@ async def test_draining_shows_who_moves_and_who_no_longer_fits(
             )
             _, moved = await texts(tab, "#moved")
             assert moved[:3] == ["default/light", "big", "small"]
+            rules = await tab.locator("#whose-rules").inner_text()
+            assert rules == "By the rules of the default configuration."
             _, unplaced = await texts(tab, "#unplaced")
             assert unplaced[:2] == ["default/heavy", "big"]
             assert unplaced[2].startswith("0/2 nodes are available: ")
@@ -82,3 +86,21 @@ async def test_other_weights_and_a_bad_question(browser: Any, tmp_path: Path) ->
         await tab.get_by_label("NodeResourcesFit", exact=True).fill("0")
         await tab.get_by_role("button", name="Show the consequences").click()
         await tab.locator("#consequences").wait_for()
+
+
+async def test_rules_that_differ_from_the_leaders_are_named(browser: Any, tmp_path: Path) -> None:
+    config = tmp_path / "mine.yaml"
+    config.write_text(WEIGHTS)
+    async with (
+        running(tmp_path, nodes=0, objects=manifests(TWO)),
+        serving(tmp_path, leader=SchedulerAddress(), config=config) as page,
+        visit(browser, page) as tab,
+    ):
+        await tab.goto(f"{page.origin}/#/what-if/cordon/big")
+        await tab.get_by_role("button", name="Show the consequences").click()
+        rules = tab.locator("#whose-rules")
+        await rules.get_by_text("By the rules of mine.yaml.").wait_for()
+        await rules.get_by_text(
+            "The leader decides by other rules than mine.yaml: "
+            "the profile default-scheduler is another one."
+        ).wait_for()

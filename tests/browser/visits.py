@@ -34,7 +34,7 @@ async def visit(browser: Any, page: ServedPast, **options: Any) -> AsyncIterator
         ),
     )
     await tab.goto(page.url)
-    await tab.get_by_text("live", exact=True).wait_for()
+    await tab.locator(".connection.live, .connection.recorded").wait_for()
     try:
         yield tab
     finally:

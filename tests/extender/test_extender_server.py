@@ -23,6 +23,7 @@ from mooring.extender.extender_server import (
     ANYONE_BINDS,
     NEEDS_CLUSTER,
     NO_CLUSTER,
+    ONLY_VERBS,
     ExtenderProcess,
 )
 from mooring.framework.features import FeatureGates
@@ -103,7 +104,7 @@ async def is_ready(site: Site) -> bool:
 
 
 async def test_verbs_health_and_metrics_are_served(caplog: pytest.LogCaptureFixture) -> None:
-    async with running(make_options(OpenNodes, Stars, plain_http=True)) as site:
+    async with running(make_options(OpenNodes, Stars)) as site:
         status, text, headers = await site.ask("/filter", method="POST", data=QUESTION)
         assert (status, headers["Content-Type"]) == (200, "application/json")
         found = json.loads(text)
@@ -121,6 +122,19 @@ async def test_verbs_health_and_metrics_are_served(caplog: pytest.LogCaptureFixt
     assert NO_CLUSTER in caplog.messages
 
 
+@pytest.mark.parametrize("plain_http", [True, False], ids=["http", "https"])
+async def test_plain_http_serves_only_health_and_verbs(*, plain_http: bool) -> None:
+    async with running(make_options(OpenNodes, plain_http=plain_http)) as site:
+        for path in ("/healthz", "/livez/ping", "/readyz"):
+            assert (await site.ask(path))[0] == 200
+        for path in ("/filter", "/prioritize", "/bind", "/preempt"):
+            assert (await site.ask(path, method="POST", data=QUESTION))[0] in (200, 400, 404)
+        for path in ("/metrics", "/metrics/slis", "/metrics/resources", "/configz", "//metrics"):
+            status, text, _ = await site.ask(path)
+            assert status == (403 if plain_http else 404 if path == "//metrics" else 200), path
+            assert (ONLY_VERBS in text) == plain_http
+
+
 @pytest.mark.parametrize(
     ("path", "method", "data", "status", "said"),
     [
@@ -129,9 +143,8 @@ async def test_verbs_health_and_metrics_are_served(caplog: pytest.LogCaptureFixt
         ("/filter", "POST", "{", 400, "filter: unexpected EOF"),
         ("/filter", "POST", "x" * 2000, 413, "--max-request-size allows more"),
         ("/prioritize", "POST", QUESTION, 500, "prioritize: plugin Faulty: running Score plugins"),
-        ("/nothing", "GET", "", 404, "404 page not found"),
     ],
-    ids=["not served", "not POST", "not JSON", "too large", "a plugin's fault", "no such page"],
+    ids=["not served", "not POST", "not JSON", "too large", "a plugin's fault"],
 )
 async def test_failures_have_a_status_and_a_line(
     path: str, method: str, data: str, status: int, said: str

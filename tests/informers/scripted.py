@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,6 +13,7 @@ from mooring.client.collector import CollectorPause
 from mooring.client.resources import ListOptions
 from mooring.client.responses import ListMeta, ObjectList
 from mooring.client.watch import BOOKMARK, INITIAL_EVENTS_END, WatchEvent
+from mooring.client.watch_pacer import WatchPacer
 from mooring.errors import ApiError
 from mooring.informers.reflector import Reflector
 from mooring.informers.store import EventHandler, Store
@@ -52,6 +54,13 @@ class Lasting:
         self.seconds = seconds
 
 
+class Silence:
+    """A step at which nothing arrives for some seconds of the event loop, by default forever."""
+
+    def __init__(self, seconds: float = math.inf) -> None:
+        self.seconds = seconds
+
+
 class _Watch:
     def __init__(self, steps: list[Any], clock: RecordingClock) -> None:
         self._steps = steps
@@ -63,23 +72,32 @@ class _Watch:
                 raise step
             if isinstance(step, Lasting):
                 self._clock.advance(step.seconds)
+            elif isinstance(step, Silence):
+                await (asyncio.sleep(step.seconds) if step.seconds < math.inf else _forever())
             else:
                 yield step if isinstance(step, list) else [step]
+
+
+async def _forever() -> None:
+    await asyncio.Event().wait()
 
 
 class ScriptedSource:
     """A source that serves lists and watches in turn; after the script it sets `over` and hangs.
 
-    A watch is a list of steps: events, batches, failures, `Lasting`. An exception in place of the
-    list refuses the watch.
+    A watch is a list of steps: events, batches, failures, `Lasting`, `Silence`. An exception in
+    place of the list refuses the watch.
     """
 
     def __init__(
         self, clock: RecordingClock, *, lists: Any = (), watches: Any = (), serves: Any = True
     ) -> None:
         self.collector = CollectorPause()
+        self.pacer = WatchPacer()
         self._serves = serves
         self.asked: list[tuple[str, ListOptions]] = []
+        #: The kind of each watch.
+        self.watched: list[Any] = []
         self.over = asyncio.Event()
         self._clock = clock
         self._lists = list(lists)
@@ -105,6 +123,7 @@ class ScriptedSource:
     ) -> AsyncIterator[Any]:
         assert options is not None
         self.asked.append(("watch", options))
+        self.watched.append(kind)
         steps = await self._next(self._watches)
         yield _Watch(steps, self._clock)
 
@@ -116,7 +135,7 @@ class ScriptedSource:
     async def _next(self, script: list[Any]) -> Any:
         if not script:
             self.over.set()
-            await asyncio.Event().wait()
+            await _forever()
         answer = script.pop(0)
         if isinstance(answer, Exception):
             raise answer

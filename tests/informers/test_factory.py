@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from mooring.api import FinishedPod, Namespace, Node, Pod
+from mooring.api import FinishedPod, Namespace, Node, Pod, Service
 from mooring.errors import ApiError
 from mooring.informers.factory import InformerFactory
 from mooring.informers.informer import Informer
 from tests.client.fakes import RecordingClock
-from tests.informers.scripted import ScriptedSource, page
+from tests.informers.scripted import ScriptedSource, Silence, page
+from tests.support.virtual_loop import run_virtually
 
 PODS = "status.phase!=Succeeded,status.phase!=Failed"
 
@@ -108,3 +109,23 @@ async def test_without_anything_else_to_see_a_refusal_counts_at_once() -> None:
 async def _note(informer: Informer[Any], synced: list[str]) -> None:
     await informer.wait_synced()
     synced.append(informer.name)
+
+
+def test_silent_watches_of_one_client_share_a_limit_and_pods_and_nodes_come_first() -> None:
+    async def main() -> list[Any]:
+        source = ScriptedSource(RecordingClock(), lists=[page(5)] * 4, watches=[[Silence()]] * 100)
+        factories = [InformerFactory(source, watch_list=False) for _ in range(2)]
+        for factory, kinds in zip(factories, ((Namespace, Node), (Service, Pod)), strict=True):
+            for kind in kinds:
+                factory.informer(kind)
+            factory.start()
+        await asyncio.sleep(29.0)
+        assert len(source.watched) == 4
+        await asyncio.sleep(600.0)
+        for factory in factories:
+            await factory.close()
+        return source.watched[4:]
+
+    resumed = run_virtually(main())
+    assert resumed.count(Pod) == resumed.count(Node) == 10
+    assert len(resumed) == 20

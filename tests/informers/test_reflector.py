@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import random
@@ -20,11 +21,13 @@ from tests.informers.scripted import (
     UNSUPPORTED,
     Lasting,
     Run,
+    Silence,
     bookmark,
     event,
     page,
     pod,
 )
+from tests.support.virtual_loop import run_virtually
 
 CUT = NoAnswerError("the connection was cut within the answer", sent=True)
 REFUSED = NoAnswerError("connection refused", sent=False)
@@ -340,6 +343,85 @@ async def test_a_bug_of_ours_does_not_end_the_watching(caplog: pytest.LogCapture
     run = await in_list_mode([page(5, "a"), page(6, "a", "b")], [RuntimeError("ours")]).to_the_end()
     assert run.names == ["a", "b"]
     assert "Reflector failed" in caplog.text
+
+
+# Silent watches, on a loop of virtual time.
+
+
+def after(seconds: float, **script: Any) -> Run:
+    """Run a reflector for some virtual seconds."""
+
+    async def main() -> Run:
+        run = Run(**script)
+        task = asyncio.create_task(run.reflector.run())
+        await asyncio.sleep(seconds)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return run
+
+    return run_virtually(main())
+
+
+def test_a_silent_watch_is_resumed_at_its_last_version() -> None:
+    watches = [[event("ADDED", "b", 6), Silence()], [event("ADDED", "c", 7)]]
+    run = after(31.0, lists=[page(5, "a")], watches=watches, watch_list=False)
+    assert run.source.versions("watch") == ["5", "6", "7"]
+    assert run.source.versions("list") == ["0"]
+    assert run.told == ["+a", "+b", "+c"]
+    assert run.clock.slept == [] and run.reflector.failure is None
+
+
+def test_a_silent_watch_that_began_with_the_state_is_resumed_without_it() -> None:
+    run = after(31.0, watches=[[FIRST, Silence()], [Silence()]])
+    (_, first), (_, second) = run.source.asked
+    assert first.send_initial_events and not second.send_initial_events
+    assert second.resource_version == "5"
+    assert run.told == ["+b", "+a"]
+
+
+def test_an_incomplete_state_is_waited_for() -> None:
+    run = after(100.0, watches=[[FIRST[0], Silence()]])
+    assert len(run.source.asked) == 1
+
+
+def test_a_resumed_watch_whose_version_is_gone_means_a_new_list() -> None:
+    lists = [page(5, "a"), page(9, "b")]
+    run = after(31.0, lists=lists, watches=[[Silence()], [GONE]], watch_list=False)
+    assert run.source.versions("list") == ["0", "5"]
+    assert run.told == ["+a", "+b", "-a"]
+    assert len(run.clock.slept) == 1
+
+
+def test_a_watch_with_bookmarks_is_not_resumed() -> None:
+    steps = [step for version in range(6, 20) for step in (Silence(20.0), bookmark(version))]
+    run = after(280.0, lists=[page(5, "a")], watches=[[*steps, Silence()]], watch_list=False)
+    assert run.source.versions("watch") == ["5"]
+
+
+# Whether the store may lack changes.
+
+
+async def test_changes_may_be_missing_from_the_end_of_a_watch_until_the_next() -> None:
+    watches = [[Lasting(100), bookmark(6), Lasting(20), CUT], REFUSED]
+    run = await in_list_mode([page(5, "a")], watches).to_the_end()
+    # Nothing was heard since the connection was cut.
+    assert run.reflector.lost_since == 120.0
+    run = in_list_mode([page(5, "a")], [*watches, [bookmark(7), Silence()]])
+    task = asyncio.create_task(run.reflector.run())
+    async with asyncio.timeout(10):
+        while run.reflector.lost_since is None:
+            await asyncio.sleep(0)
+        while run.reflector.lost_since is not None:
+            await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def test_changes_may_be_missing_since_a_silent_watch_was_heard_last() -> None:
+    steps = [Silence(7.0), bookmark(6), Silence()]
+    run = after(60.0, lists=[page(5, "a")], watches=[steps], watch_list=False)
+    # The clock of the reflector stands still at 0 in this test.
+    assert run.reflector.lost_since == -30.0
 
 
 # The requests that are sent.

@@ -12,6 +12,7 @@ from mooring.explain.explainer import QueuePage
 from mooring.explain.filter_verdicts import FilterVerdicts
 from mooring.explain.live_explanation import LiveExplanation
 from mooring.explain.questions import AnswerLimitError, TooManyQuestions, UnknownPodError
+from mooring.explain.scheduler_rules import SchedulerRules
 from mooring.framework.decision import Decision
 from mooring.queue.queue_places import Whereabouts, place_of
 from mooring.serve.explanations import RecordPage
@@ -45,6 +46,7 @@ class FakeScheduler:
         self.asked: list[tuple[str, str, int | None]] = []
         self.busy = False
         self.replays = True
+        self.known_rules: SchedulerRules | None = None
         self.hangs = False
         self.news = asyncio.Event()
 
@@ -85,6 +87,9 @@ class FakeScheduler:
         while self.latest <= sequence:
             self.news.clear()
             await self.news.wait()
+
+    def rules(self) -> SchedulerRules | None:
+        return self.known_rules
 
     async def node_names(self) -> Iterable[str]:
         return ["node-1", "node-9"]

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from mooring.explain.scheduler_rules import SchedulerRules
 from mooring.serve import explain_paths as module
 from mooring.serve.explain_paths import (
     MOST_STREAMS,
@@ -17,6 +18,8 @@ from mooring.serve.explain_paths import (
     ExplainRequest,
 )
 from tests.serve.explaining import ALL, DECISIONS, POD, QUEUE, FakeReader, FakeScheduler
+
+RULES = "/explain/v1/rules"
 
 
 async def ask(
@@ -44,6 +47,31 @@ async def test_a_pod_is_explained() -> None:
     assert scheduler.asked == [("shop", "web", 3)]
     await ask(paths, POD)
     assert scheduler.asked[-1] == ("shop", "web", None)
+
+
+async def test_the_rules_are_for_those_who_may_read_all() -> None:
+    scheduler = FakeScheduler()
+    paths = ExplainPaths(scheduler)
+    answer = await ask(paths, RULES)
+    assert (answer.code, data_of(answer)["details"]["kind"]) == (404, "rules")
+    scheduler.known_rules = SchedulerRules(
+        mooring="1", release="1.37", gates={"A": True}, config={"profiles": []}
+    )
+    answer = await ask(paths, RULES)
+    assert (answer.code, data_of(answer)) == (
+        200,
+        {
+            "version": 1,
+            "mooring": "1",
+            "release": "1.37",
+            "minCompatibility": "",
+            "gates": {"A": True},
+            "config": {"profiles": []},
+            "plugins": [],
+        },
+    )
+    answer = await ask(paths, RULES, FakeReader(pods=("shop/web",), nodes=True))
+    assert answer.code == 403
 
 
 @pytest.mark.parametrize(

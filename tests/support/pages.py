@@ -18,10 +18,12 @@ from mooring.config import default_config, load_config
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.leader.scheduler_questions import SchedulerAddress
+from mooring.observe.clock import SystemClock
 from mooring.registry import default_registry
-from mooring.replay.rules import recorded_rules
+from mooring.replay.rules import ReplayRules, recorded_rules
 from mooring.scheduler.following import following, reading_client
 from mooring.ui.leader_link import LeaderLink
+from mooring.ui.leader_rules import PageRules, rules_at_start
 from mooring.ui.page_access import LOOPBACK, PageAccess
 from mooring.ui.page_data import PageData
 from mooring.ui.page_files import load_page
@@ -75,10 +77,12 @@ async def serving(
     kubeconfig: str = "kubeconfig",
     leader: SchedulerAddress | None = None,
     config: Path | None = None,
+    leaders_rules: bool = False,
 ) -> AsyncIterator[ServedPage]:
     """Serve the page about the cluster whose kubeconfig is in a folder.
 
-    `leader` says where to look for the leader; `config` is a file with rules.
+    `leader` says where to look for the leader; `config` is a file with rules. With `leaders_rules`
+    the leader's are applied if they can be, as without flags.
     """
     registry, gates = default_registry(plugins), FeatureGates()
     enabled = dict.fromkeys(plugin.name for plugin in plugins)
@@ -94,11 +98,26 @@ async def serving(
         access = PageAccess(port, token)
         async with (
             reading_client(connection, "test") as client,
-            following(loaded, client, registry, gates) as running,
             contextlib.AsyncExitStack() as stack,
         ):
+            applied = PageRules(ReplayRules(loaded, registry, gates, rules))
+            if leaders_rules:
+                assert leader is not None
+                applied = await rules_at_start(
+                    connection,
+                    client,
+                    leader,
+                    applied.rules,
+                    now=SystemClock().now(),
+                    user_agent="test",
+                )
+            chosen = applied.rules
+            running = await stack.enter_async_context(
+                following(chosen.config, client, chosen.registry, chosen.gates)
+            )
             source, clock = FollowedCluster(running), running.scheduler.clock
             told: PageLeader | None = None
+            link: LeaderLink | None = None
             if leader is not None:
                 link = LeaderLink(
                     connection,
@@ -111,8 +130,8 @@ async def serving(
                 )
                 await stack.enter_async_context(link.opened())
                 told = PageLeader(link, running.scheduler.profiles, clock)
-            data = PageData(source, rules=rules, server=connection.server, leader=told)
-            questions = PageQuestions(running, loaded, registry, gates)
+            data = PageData(source, rules=chosen.text, server=connection.server, leader=told)
+            questions = PageQuestions(running, applied, link)
             server = PageServer(data, load_page(), access, questions=questions)
             server.start(listener)
             try:
@@ -129,7 +148,7 @@ async def serving_past(folder: Path) -> AsyncIterator[ServedPast]:
     with listen(0) as listener:
         port = listener.getsockname()[1]
         access = PageAccess(port)
-        server = PageServer(await past.move(past.end), load_page(), access, past=past)
+        server = PageServer(await past.read(past.end), load_page(), access, past=past)
         server.start(listener)
         try:
             yield ServedPast(access.url, f"http://{LOOPBACK}:{port}")

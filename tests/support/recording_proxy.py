@@ -29,10 +29,17 @@ class RecordingProxy:
         self.requests: list[tuple[str, str]] = []
         self._session = session
         self._server = server
+        #: How often `swallow` was called.
+        self._swallowed = 0
+
+    def swallow(self) -> None:
+        """Pass on nothing more of the present responses, and keep their connections alive."""
+        self._swallowed += 1
 
     async def forward(self, request: web.Request) -> web.StreamResponse:
         """Pass a request on, and its response back as it comes."""
         self.requests.append((request.method, request.path_qs))
+        swallowed = self._swallowed
         headers = {key: value for key, value in request.headers.items() if key.lower() not in _OWN}
         async with self._session.request(
             request.method,
@@ -46,7 +53,8 @@ class RecordingProxy:
             # A client that is closed does not read the rest.
             with contextlib.suppress(aiohttp.ClientConnectionResetError):
                 async for chunk in answer.content.iter_any():
-                    await response.write(chunk)
+                    if swallowed == self._swallowed:
+                        await response.write(chunk)
                 await response.write_eof()
             return response
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+from mkdocs.structure.pages import Page
 
 import mooring
 import mooring.testing
 from mooring.app.flag_table import ALL
 from mooring.observe.metrics import Metrics
-from tools.site import attribute_comments, commands, config_fields, metrics
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.site import build_site, pages_with_pictures
+from tools.site import attribute_comments, commands, config_fields, hooks, metrics
 
 
 class Text(HTMLParser):
@@ -32,15 +31,22 @@ class Text(HTMLParser):
         self.text += data
 
 
+class Pictures(HTMLParser):
+    """The sources of a page's pictures."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.sources: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "img":
+            self.sources.append(dict(attrs)["src"] or "")
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site with every warning as an error; return its folder."""
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(folder)]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert (built.returncode, built.stderr) == (0, "")
-    return folder
+    return build_site(tmp_path_factory.mktemp("site"))
 
 
 def test_every_public_name_has_a_place_in_the_reference(site: Path) -> None:
@@ -69,6 +75,27 @@ def test_a_link_to_a_page_outside_docs_leads_to_its_page(site: Path) -> None:
     page = (site / "operations" / "index.html").read_text()
     assert 'href="../deploy/"' in page
     assert "<code>deploy/manifests/mooring.yaml</code>" in page
+
+
+def test_every_picture_is_on_its_page(site: Path) -> None:
+    sources = pages_with_pictures()
+    assert sum(sources.values()) >= 7
+    for page, number in sources.items():
+        html = (site / page).read_text()
+        pictures = Pictures(html).sources
+        assert (page, len(pictures)) == (page, number)
+        for source in pictures:
+            assert ((site / page).parent / source).resolve().is_file(), (page, source)
+        # The text of a picture that has become a link begins with its exclamation mark.
+        assert "!<a" not in html and ".svg</code>" not in html and ".png</code>" not in html
+
+
+def test_a_picture_that_the_site_does_not_hold_keeps_its_address() -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="ui.md"))
+    markdown = "![A logo](../deploy/logo.png) and [a file](../deploy/logo.png)"
+    assert hooks.on_page_markdown(markdown, cast(Page, page)) == (
+        "![A logo](../deploy/logo.png) and a file (`deploy/logo.png`)"
+    )
 
 
 def test_every_command_is_described() -> None:

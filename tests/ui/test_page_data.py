@@ -114,8 +114,8 @@ async def test_changes_since_a_mark(tmp_path: Path) -> None:
         changes = data.changes(cursor)
         assert changes is not None
         (row,) = changes["nodes"]["rows"]
-        # The last one of cordoned, then allocatable and requested of cpu, memory and pods.
-        assert (row[0] in (0, 1), row[1], row[7]) == (True, False, 1)
+        # Cordoned, not ready, then allocatable and requested of cpu, memory and pods.
+        assert (row[0] in (0, 1), row[1:3], row[8]) == (True, [False, False], 1)
         assert changes["summary"]["pods"] == 1
         assert [one.name for one in changes["decisions"] if one.outcome == "bound"] == ["web"]
         assert data.newest_decisions()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
+from mooring.api import Condition
 from mooring.testing.builders import make_node, make_pod
 from mooring.ui.page_nodes import MOST_GROUPS, NodeTable
 from tests.explain.runs import make_scheduler
@@ -60,7 +63,7 @@ def test_changed_rows_have_the_amounts_of_now() -> None:
     cluster.add(make_pod("p", node="b", cpu="1", memory="1Gi"))
     cluster.add(make_pod("q", node="b", cpu="1", memory="1Gi"))
     table.update()
-    assert table.rows(before) == [[1, False, 4000, 2000, 2**34, 2**31, 110, 2]]
+    assert table.rows(before) == [[1, False, False, 4000, 2000, 2**34, 2**31, 110, 2]]
     assert table.whole()["version"] == table.version
 
 
@@ -73,6 +76,26 @@ def test_cordoning_is_a_change_of_the_row_alone() -> None:
     rows = table.rows(before["generation"])
     assert rows is not None
     assert [row[:2] for row in rows] == [[0, True]]
+
+
+def test_a_node_that_is_not_ready_is_a_change_of_the_row_alone() -> None:
+    ready, lost = (
+        replace(make_node("a"), status=replace(make_node("a").status, conditions=(condition,)))
+        for condition in (
+            Condition(type="Ready", status="True"),
+            Condition(type="Ready", status="Unknown"),
+        )
+    )
+    cluster, table = table_of(ready, make_node("b"))
+    before = table.whole()
+    assert before["notReady"] == [False, False]
+    cluster.add(lost)
+    table.update()
+    assert table.version == before["version"]
+    rows = table.rows(before["generation"])
+    assert rows is not None
+    assert [row[:3] for row in rows] == [[0, False, True]]
+    assert table.whole()["notReady"] == [True, False]
 
 
 def test_other_names_labels_and_resources_need_the_whole_again() -> None:

@@ -26,7 +26,8 @@ async def test_a_cluster_that_goes_away_is_a_failure(tmp_path: Path) -> None:
             following(config, client, registry, gates) as found,
         ):
             source = FollowedCluster(found)
-            assert source.failure == ""
+            assert (source.failure, source.lost_since) == ("", None)
+            before = found.scheduler.clock.now()
             assert source.unread == []
             assert [one.metadata.name for one in source.pods] == ["web"]
             assert source.scheduler is found.scheduler
@@ -35,6 +36,8 @@ async def test_a_cluster_that_goes_away_is_a_failure(tmp_path: Path) -> None:
             async with asyncio.timeout(20):
                 while not source.failure:
                     await asyncio.sleep(0.01)
+            assert source.lost_since is not None
+            assert before <= source.lost_since <= found.scheduler.clock.now()
 
 
 async def test_the_schedulers_of_the_pods(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """The hooks of the documentation site: pages from outside docs/, and pages made from the code.
 
 A link to a page of the repository leads to its page on the site. A link to another file of the
-repository becomes its path as text, because the site does not hold that file.
+repository becomes its path as text, because the site does not hold that file. Pictures are files of
+docs/, which the site holds, so only the way to them changes.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ MADE: dict[str, Callable[[], str]] = {
     "reference/configuration-fields.md": config_fields.page,
     "reference/metrics.md": metrics.page,
 }
-_LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)#]*)(#[^)]*)?\)")
+_LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:|#)([^)#]*)(#[^)]*)?\)")
 #: The words of a fence that only the tests of the documentation read.
 _FENCE = re.compile(r"^```console [^\n]*$", re.MULTILINE)
 
@@ -62,15 +63,18 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     folder = PurePosixPath(source).parent
 
     def follow(link: re.Match[str]) -> str:
-        text, target, anchor = link[1], link[2], link[3] or ""
+        picture, text, target, anchor = link[1], link[2], link[3], link[4] or ""
         found = os.path.normpath(folder / target)
         if found in OUTSIDE:
             to = OUTSIDE[found]
-        elif found.startswith("docs/") and found.endswith(".md"):
+        elif found.startswith("docs/") and (picture or found.endswith(".md")):
             to = found.removeprefix("docs/")
+        elif picture:
+            # mkdocs reports that the site does not hold it.
+            return link[0]
         else:
             return text if "`" in text else f"{text} (`{found}`)"
         relative = os.path.relpath(to, PurePosixPath(name).parent)
-        return f"[{text}]({relative}{anchor})"
+        return f"{picture}[{text}]({relative}{anchor})"
 
     return _FENCE.sub("```console", _LINK.sub(follow, markdown))

@@ -36,6 +36,7 @@ from mooring.explain.attempt_history import make_history
 from mooring.explain.explainer import Explainer
 from mooring.explain.journal_questions import AttemptReplayer
 from mooring.explain.lease_annotations import ExplainAddress
+from mooring.explain.scheduler_rules import scheduler_rules
 from mooring.extenders import longest_wait
 from mooring.framework.release_metrics import make_metrics
 from mooring.informers.factory import InformerFactory
@@ -199,7 +200,8 @@ class SchedulerProcess:
             taps=[tap for tap in (history, journal) if tap is not None],
         )
         answers = None if folder is None else folder.answers(self._replayer)
-        self.explainer = Explainer(running.scheduler, history, answers)
+        rules = scheduler_rules(self._config, self._command.registry, options.feature_gates)
+        self.explainer = Explainer(running.scheduler, history, answers, rules)
         serving = self._serving = self._make_serving(running.informers, self.explainer)
         if serving is not None:
             serving.listen()

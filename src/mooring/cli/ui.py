@@ -12,7 +12,7 @@ import webbrowser
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mooring.cli.rule_flags import add_rule_flags, read_rules
+from mooring.cli.rule_flags import add_rule_flags, gives_rules, read_rules
 from mooring.cli.scheduler_flags import add_scheduler_flags, read_scheduler_address
 from mooring.errors import ConfigError, MooringError
 
@@ -26,8 +26,10 @@ _EPILOG = """\
 The cluster may be served by any scheduler. The page has the rights of the kubeconfig, and rights to
 list and watch what a scheduler reads are enough: nothing is written. If the leading scheduler is a
 Mooring, the page shows the attempts that it made, as `mooring explain` does; it reaches the leader
-through `kubectl port-forward` or --scheduler. The page's own explanations apply Mooring's rules to
-the cluster as it is now: the rules of --config and --plugin, or else of the default configuration.
+through `kubectl port-forward` or --scheduler. The page's own explanations and its what-if questions
+apply Mooring's rules to the cluster as it is now: those of --config, --plugin and --feature-gates,
+or else the leader's configuration and feature gates, or else the default configuration. An answer
+to a what-if question says if these are not the rules of the leader.
 The page listens on loopback only, and answers only requests that have the token of the printed
 address. Ctrl-C ends it.
 """
@@ -88,19 +90,29 @@ async def _serve(args: argparse.Namespace) -> None:
 
 async def _serve_cluster(args: argparse.Namespace, listener: socket.socket) -> None:
     from mooring.client.kubeconfig import load_kubeconfig
+    from mooring.observe.clock import SystemClock
+    from mooring.replay.rules import ReplayRules
     from mooring.scheduler.following import following, reading_client
     from mooring.ui.leader_link import LeaderLink
+    from mooring.ui.leader_rules import PageRules, rules_at_start
     from mooring.ui.page_data import PageData
     from mooring.ui.page_leader import PageLeader
     from mooring.ui.page_questions import PageQuestions
     from mooring.ui.page_source import FollowedCluster
 
-    rules = read_rules(args)
+    read = read_rules(args)
+    rules = ReplayRules(read.config, read.registry, read.gates, read.text)
     address = read_scheduler_address(args)
     connection = load_kubeconfig(args.kubeconfig, context=args.context)
     async with contextlib.AsyncExitStack() as stack:
         client = await stack.enter_async_context(reading_client(connection, USER_AGENT))
         await _check(client)
+        applied = PageRules(rules)
+        if not gives_rules(args):
+            applied = await rules_at_start(
+                connection, client, address, rules, now=SystemClock().now(), user_agent=USER_AGENT
+            )
+        rules = applied.rules
         running = await stack.enter_async_context(
             following(rules.config, client, rules.registry, rules.gates)
         )
@@ -118,7 +130,7 @@ async def _serve_cluster(args: argparse.Namespace, listener: socket.socket) -> N
         await stack.enter_async_context(link.opened())
         leader = PageLeader(link, running.scheduler.profiles, clock)
         data = PageData(source, rules=rules.text, server=connection.server, leader=leader)
-        questions = PageQuestions(running, rules.config, rules.registry, rules.gates)
+        questions = PageQuestions(running, applied, link)
         await _serve_page(args, listener, data, source.unread, questions=questions)
 
 
@@ -144,7 +156,7 @@ async def _serve_journal(args: argparse.Namespace, listener: socket.socket) -> N
     _check_journal_flags(args)
     past = PagePast(args.journal, rules_of)
     try:
-        await _serve_page(args, listener, await past.move(past.end), (), past=past)
+        await _serve_page(args, listener, await past.read(past.end), (), past=past)
     finally:
         past.close()
 

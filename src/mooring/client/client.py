@@ -30,6 +30,7 @@ from mooring.client.transport import (
 )
 from mooring.client.warning_headers import parse_warnings
 from mooring.client.watch import Watch
+from mooring.client.watch_pacer import WatchPacer
 from mooring.errors import ApiError, NoAnswerError, ObjectError
 from mooring.observe.clock import Clock, SystemClock
 from mooring.observe.logs import vlog
@@ -96,6 +97,8 @@ class Client:
         self._plurals: dict[tuple[str, str], str] = {}
         #: Shared by all code that decodes large responses of this client.
         self.collector = CollectorPause()
+        #: Shared by all watches of this client that are resumed when they are silent.
+        self.pacer = WatchPacer()
 
     @property
     def server(self) -> str:

@@ -31,6 +31,7 @@ from mooring.explain.live_examination import NOW, LiveExaminer
 from mooring.explain.live_explanation import LiveExplanation
 from mooring.explain.questions import AnswerLimitError, QuestionLimit, UnknownPodError
 from mooring.explain.record_store import AttemptDetail, RecordBatch
+from mooring.explain.scheduler_rules import SchedulerRules
 from mooring.framework.tried_groups import GroupLine
 from mooring.queue.queue_places import QueuePlace, Whereabouts, place_of
 from mooring.scheduler.scheduler import Scheduler
@@ -60,16 +61,19 @@ class Explainer:
         scheduler: Scheduler,
         history: AttemptHistory | None = None,
         journal: JournalAnswers | None = None,
+        rules: SchedulerRules | None = None,
     ) -> None:
         #: The records of attempts; None if they are not kept.
         self.history = history
         self._journal = journal
         self._limit = QuestionLimit()
-        self.attach(scheduler)
+        self.attach(scheduler, rules)
 
-    def attach(self, scheduler: Scheduler) -> None:
+    def attach(self, scheduler: Scheduler, rules: SchedulerRules | None = None) -> None:
         """Ask another scheduler from now on, which takes the place of the one so far."""
         self._scheduler = scheduler
+        #: The rules by which it decides; None if they are not known.
+        self.rules = rules
         self._examiner = LiveExaminer(scheduler)
 
     async def explain_pod(

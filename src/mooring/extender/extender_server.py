@@ -67,6 +67,10 @@ ANYONE_BINDS = (
 )
 
 _USER_AGENT = "mooring-extender"
+ONLY_VERBS = (
+    "plain HTTP serves only health and the extender's verbs; without --http, other pages are served"
+)
+
 _HEALTH = ("/healthz", "/livez", "/readyz")
 #: The points behind each verb.
 _POINTS = {
@@ -75,6 +79,7 @@ _POINTS = {
     "preempt": "PreFilter or Filter",
     "bind": "Bind",
 }
+_VERBS = frozenset(f"/{verb}" for verb in _POINTS)
 #: The scheduler's metrics that an extender has values for.
 _OF_SCHEDULER = (
     "scheduler_cache_size",
@@ -89,19 +94,25 @@ _COLLECT_AFTER = 50_000
 Verb = Callable[[bytes], bytes | Awaitable[bytes]]
 
 
-class CertificateAuthorizer:
+class ExtenderAuthorizer:
     """The rule of an extender: with client authorities, only their clients may ask.
 
-    Health is for everyone.
+    Health is for everyone. Nobody can authenticate over plain HTTP, which therefore serves nothing
+    but health and the verbs.
     """
 
-    def __init__(self, *, open_to_all: bool) -> None:
-        self._open = open_to_all
+    def __init__(self, *, client_authorities: bool, plain_http: bool = False) -> None:
+        self._client_authorities = client_authorities
+        self._plain_http = plain_http
 
     async def access(self, user: ReviewedUser, verb: str, path: str) -> Access:
         """Return whether the user is allowed."""
-        is_allowed = self._open or AUTHENTICATED in user.groups or path.startswith(_HEALTH)
-        return Access(allowed=is_allowed, reason="it has no client certificate")
+        if self._plain_http:
+            return Access(allowed=path.startswith(_HEALTH) or path in _VERBS, reason=ONLY_VERBS)
+        is_known = not self._client_authorities or AUTHENTICATED in user.groups
+        return Access(
+            allowed=is_known or path.startswith(_HEALTH), reason="it has no client certificate"
+        )
 
 
 class ExtenderProcess:
@@ -242,17 +253,19 @@ class ExtenderProcess:
         options = self._options
         if "bind" in self._served and not options.client_ca_file:
             log.warning(ANYONE_BINDS)
-        if options.plain_http:
-            await server.serve_insecurely(listener)
-            return
         known = Authentication(client_ca_file=options.client_ca_file, skip_lookup=True)
         authorities = ClientAuthorities(known)
         await authorities.load()
         gate = Gate(
             self._endpoints,
             DelegatingAuthenticator(authorities, None),
-            CertificateAuthorizer(open_to_all=not options.client_ca_file),
+            ExtenderAuthorizer(
+                client_authorities=bool(options.client_ca_file), plain_http=options.plain_http
+            ),
         )
+        if options.plain_http:
+            await server.serve_insecurely(listener, gate)
+            return
         tls = ServingTls(options.serving, ask=authorities.wanted, authorities=authorities.pem)
         await server.serve_securely(listener, tls, gate, authorities)
 

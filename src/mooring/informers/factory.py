@@ -14,6 +14,7 @@ from mooring.api import (
     DeviceClass,
     DeviceTaintRule,
     Namespace,
+    Node,
     Pod,
     ResourceClaim,
     ResourceSlice,
@@ -22,6 +23,7 @@ from mooring.api import (
 )
 from mooring.client.collector import CollectorPause
 from mooring.client.resources import KindLike, Resource, find_resource
+from mooring.client.watch_pacer import PacedWatch, WatchPacer
 from mooring.framework.listers import Lister
 from mooring.informers.informer import Informer
 from mooring.informers.reflector import Reflector, Selection, Source
@@ -49,10 +51,15 @@ DISPENSABLE: frozenset[KindLike] = frozenset(
 )
 
 
-class CollectingSource(Source, Protocol):
-    """A source that shares its CollectorPause."""
+#: The kinds whose silent watches are resumed first.
+URGENT: frozenset[KindLike] = frozenset({Pod, Node})
+
+
+class SharedSource(Source, Protocol):
+    """A source whose CollectorPause and WatchPacer all its users share."""
 
     collector: CollectorPause
+    pacer: WatchPacer
 
 
 class InformerFactory:
@@ -63,7 +70,7 @@ class InformerFactory:
 
     def __init__(
         self,
-        source: CollectingSource,
+        source: SharedSource,
         *,
         clock: Clock | None = None,
         random: random_module.Random | None = None,
@@ -82,6 +89,7 @@ class InformerFactory:
         self._selections = {find_resource(kind): one for kind, one in selections.items()}
         self._watch_list = watch_list
         self._dispensable = {find_resource(kind) for kind in DISPENSABLE}
+        self._urgent = {find_resource(kind) for kind in URGENT}
         self._indispensable = (
             None if indispensable is None else {find_resource(kind) for kind in indispensable}
         )
@@ -105,6 +113,7 @@ class InformerFactory:
                 clock=self._clock,
                 random=self._random,
                 collector=self._source.collector,
+                paced=PacedWatch(self._source.pacer, urgent=resource in self._urgent),
                 watch_list=self._watch_list,
                 dispensable=self._is_dispensable(resource),
                 rights_known=self._rights_known,

@@ -35,6 +35,11 @@ class Informer(Generic[T]):
         """Return why the last attempt to list or watch failed; None while all is well."""
         return self._reflector.failure
 
+    @property
+    def lost_since(self) -> float | None:
+        """Return since when the store may lack changes; None while a watch is open."""
+        return self._reflector.lost_since
+
     def add_handler(self, handler: EventHandler[T]) -> None:
         """Call a handler for every object there is, and for every change from now on."""
         self.store.add_handler(handler)

@@ -2,10 +2,11 @@
 
 The initial state comes as a stream (WatchList) or, if the server does not support that, as a list
 in pages. Then the watch continues; when it ends it is resumed at the last resource version, and
-only if the server no longer has that version (410 Gone) is everything listed again. After a broken
-connection, a refusal or an undecodable response, it retries with growing delays, forever. It also
-retries if the server does not serve a custom resource or an optional kind of `mooring.api`, which
-until then has no objects.
+only if the server no longer has that version (410 Gone) is everything listed again. A watch that is
+silent for long is resumed as well, on a new connection (`WatchPacer`). After a broken connection,
+a refusal or an undecodable response, it retries with growing delays, forever. It also retries if
+the server does not serve a custom resource or an optional kind of `mooring.api`, which until then
+has no objects.
 """
 
 # client-go: tools/cache/reflector.go
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random as random_module
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, ExitStack
@@ -35,6 +37,7 @@ from mooring.client.watch import (
     Watch,
     WatchEvent,
 )
+from mooring.client.watch_pacer import PacedWatch, WatchPacer
 from mooring.errors import ApiError, MooringError, NoAnswerError
 from mooring.informers.backoff import Backoff
 from mooring.informers.store import Store
@@ -106,6 +109,8 @@ class _Stream(msgspec.Struct, Generic[T]):
     events: int = 0
     #: Whether events come in the order of resource versions; initial events do not.
     ordered: bool = True
+    #: Whether it was ended because it was silent.
+    silent: bool = False
 
 
 class Reflector(Generic[T]):
@@ -121,6 +126,7 @@ class Reflector(Generic[T]):
         clock: Clock | None = None,
         random: random_module.Random | None = None,
         collector: CollectorPause | None = None,
+        paced: PacedWatch | None = None,
         watch_list: bool = True,
         idle_timeout: float | None = IDLE_SECONDS,
         dispensable: bool = False,
@@ -132,6 +138,9 @@ class Reflector(Generic[T]):
         self.synced = asyncio.Event()
         #: Why the last attempt failed; None while all is well.
         self.failure: MooringError | None = None
+        #: Since when the store may lack changes, in seconds since the epoch; None while a watch is
+        #: open, and before the first.
+        self.lost_since: float | None = None
         self._kind = kind
         self._source = source
         self._store = store
@@ -139,6 +148,7 @@ class Reflector(Generic[T]):
         self._clock = SystemClock() if clock is None else clock
         self._random = random_module.Random() if random is None else random
         self._collector = CollectorPause() if collector is None else collector
+        self._paced = PacedWatch(WatchPacer()) if paced is None else paced
         self._watch_list_wanted = watch_list
         self._idle_timeout = idle_timeout
         self._dispensable = dispensable
@@ -312,6 +322,9 @@ class Reflector(Generic[T]):
 
     async def _go_on(self, stream: _Stream[T], error: ApiError | None) -> bool:
         """Return whether to resume the watch after it has ended."""
+        if stream.silent:
+            vlog(log, 4, "Watch silent - resuming on a new connection", type=self._type)
+            return True
         if error is None:
             if stream.events or self._clock.now() - stream.started >= 1.0:
                 vlog(log, 4, "Watch close", type=self._type, totalItems=stream.events)
@@ -335,22 +348,44 @@ class Reflector(Generic[T]):
     async def _run_stream(self, options: ListOptions, stream: _Stream[T]) -> ApiError | None:
         """Run one watch request to its end; return the error, None if the server ended it."""
         try:
-            async with self._source.watch(
-                self._kind,
-                self._selection.namespace,
-                options,
-                idle_timeout=self._idle_timeout,
-            ) as watch:
-                with ExitStack() as pause:
-                    if stream.initial is not None:
-                        pause.enter_context(self._collector)
-                    async for batch in watch.batches():
-                        self._take(batch, stream)
-                        if stream.initial is None:
-                            pause.close()
+            with self._paced.connection():
+                try:
+                    await self._read(options, stream)
+                finally:
+                    self._note_lost(stream)
         except ApiError as error:
             return error
         return None
+
+    def _note_lost(self, stream: _Stream[T]) -> None:
+        """Take note that a watch has ended, and since when it delivered nothing."""
+        if stream.initial is not None or self.lost_since is not None or not self._paced.is_open:
+            return
+        silence = self._paced.silence()
+        failed_silently = stream.silent or silence >= (self._idle_timeout or math.inf)
+        self.lost_since = self._clock.now() - (silence if failed_silently else 0.0)
+
+    async def _read(self, options: ListOptions, stream: _Stream[T]) -> None:
+        async with (
+            self._source.watch(
+                self._kind, self._selection.namespace, options, idle_timeout=self._idle_timeout
+            ) as watch,
+            self._paced.reading(),
+        ):
+            if stream.initial is None:
+                self._paced.opened()
+                self.lost_since = None
+            with ExitStack() as pause:
+                if stream.initial is not None:
+                    pause.enter_context(self._collector)
+                async for batch in watch.batches():
+                    self._take(batch, stream)
+                    if stream.initial is None:
+                        pause.close()
+                        self.lost_since = None
+                        # An incomplete initial state cannot be resumed, so it is not paced.
+                        self._paced.heard(events=any(one.type != BOOKMARK for one in batch))
+        stream.silent = self._paced.interrupted
 
     def _take(self, batch: list[WatchEvent[T]], stream: _Stream[T]) -> None:
         for event in batch:

@@ -14,6 +14,7 @@ from mooring.client.connection import Connection, server_url
 from mooring.client.tls_settings import TlsSettings
 from mooring.errors import ApiError, MooringError, NoAnswerError
 from mooring.explain.explainer import LONGEST_PAGE, QueuePage
+from mooring.explain.scheduler_rules import SchedulerRules
 from mooring.leader.leader_lookup import (
     Leader,
     LeaseName,
@@ -181,6 +182,20 @@ async def ask_about_queue(scheduler: Answerer) -> QueuePage:
         raise _unanswered(scheduler.who, error, "its queue") from None
     except msgspec.MsgspecError as error:
         raise UnansweredError(f"{scheduler.who}: the queue cannot be read: {error}") from None
+
+
+async def ask_about_rules(scheduler: Answerer) -> SchedulerRules:
+    """Return the rules by which the scheduler decides.
+
+    Raise UnansweredError if it does not answer, or an older version that has no such answer.
+    """
+    try:
+        body = await scheduler.client.request("GET", f"{ROOT}/v1/rules", retries=0)
+        return msgspec.json.decode(body, type=SchedulerRules)
+    except ApiError as error:
+        raise _unanswered(scheduler.who, error, "its rules") from None
+    except msgspec.MsgspecError as error:
+        raise UnansweredError(f"{scheduler.who}: the rules cannot be read: {error}") from None
 
 
 async def follow_decisions(scheduler: Answerer, since: int) -> AsyncIterator[list[ServerEvent]]:

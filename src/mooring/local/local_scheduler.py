@@ -22,6 +22,7 @@ from mooring.config.rules import Rules, make_rules
 from mooring.explain.attempt_history import DEFAULT_MEMORY, make_history
 from mooring.explain.explainer import Explainer
 from mooring.explain.journal_questions import AttemptReplayer
+from mooring.explain.scheduler_rules import SchedulerRules, scheduler_rules
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import Point
@@ -124,7 +125,9 @@ class LocalScheduler:
         self._running, self._journal = self._make(rules)
         #: Answers questions about pods.
         answers = None if journal is None else journal.answers(replayer)
-        self.explainer = Explainer(self._running.scheduler, self._history, answers)
+        self.explainer = Explainer(
+            self._running.scheduler, self._history, answers, _rules_of(rules)
+        )
         #: Names a plugin that blocks the loop, from another thread.
         self._watchdog = LoopWatchdog()
         self._side = SideLoop("watchdog")
@@ -192,7 +195,7 @@ class LocalScheduler:
         fresh, journal = self._make(rules)
         await self._end()
         self._running, self._journal = fresh, journal
-        self.explainer.attach(fresh.scheduler)
+        self.explainer.attach(fresh.scheduler, _rules_of(rules))
         await self.start()
 
     async def close(self) -> None:
@@ -210,3 +213,7 @@ class LocalScheduler:
         await self._running.close()
         if self._journal_folder is not None:
             await self._journal_folder.end()
+
+
+def _rules_of(rules: Rules) -> SchedulerRules:
+    return scheduler_rules(rules.config, rules.registry, rules.gates)

@@ -98,20 +98,28 @@ def other_rules(
 def _recorded_config(
     head: SegmentHead, data: Any, registry: Registry, gates: FeatureGates
 ) -> LoadResult:
-    # Extenders are not asked, and the keys of their connections are left out of a journal.
-    extenders = [
-        {name: value for name, value in one.items() if name != "tlsConfig"}
-        for one in data.get("extenders", ())
-    ]
-    data = {**data, "extenders": extenders}
     try:
-        loaded = load_config_data(data, file="journal", registry=registry, feature_gates=gates)
-        return with_extenders(loaded)
+        return printed_config(data, "journal", registry, gates)
     except ConfigError as error:
         raise JournalError(
             f"the journal's configuration cannot be used ({error}): name another one with "
             f"--config, or replay it with Mooring {head.mooring}, which wrote it"
         ) from error
+
+
+def printed_config(data: Any, source: str, registry: Registry, gates: FeatureGates) -> LoadResult:
+    """Load a configuration that a scheduler printed; `source` names it in messages.
+
+    Raise ConfigError if it cannot be used.
+    """
+    # Extenders are not asked, and the keys of their connections are left out.
+    extenders = [
+        {name: value for name, value in one.items() if name != "tlsConfig"}
+        for one in data.get("extenders", ())
+    ]
+    data = {**data, "extenders": extenders}
+    loaded = load_config_data(data, file=source, registry=registry, feature_gates=gates)
+    return with_extenders(loaded)
 
 
 def _enabling(config: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -41,6 +41,7 @@ MOST_STREAMS = 32
 MOST_MENTIONED = 100
 
 OFF = "this scheduler keeps no records: it runs with --explain-memory=0"
+UNKNOWN_RULES = "the rules of this scheduler are not known"
 NO_SCHEDULER = "this cluster runs no scheduler"
 _FULL = f"{MOST_STREAMS} readers follow the decisions already"
 _STOPPING = "the server is stopping"
@@ -161,6 +162,8 @@ class ExplainPaths:
                 return _json(found if is_full else await self._limited(found, reader))
             case _ if not is_full:
                 raise _forbidden(reader, request)
+            case ["", "v1", "rules"]:
+                return self._rules()
             case ["", "v1", "queue"]:
                 return await self._queue(request)
             case ["", "v1", "decisions"]:
@@ -208,6 +211,12 @@ class ExplainPaths:
         question = source.queue_page(_first(request, "continue"), limit)
         page = await _in_time(question, QUESTION_SECONDS)
         return _json({"version": VERSION, **msgspec.to_builtins(page)})
+
+    def _rules(self) -> ExplainAnswer:
+        found = self._asked().rules()
+        if found is None:
+            raise ExplainFailure(404, UNKNOWN_RULES, kind="rules")
+        return _json(found)
 
     def _decisions(self, request: ExplainRequest) -> ExplainAnswer:
         source = self._asked()

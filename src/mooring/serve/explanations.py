@@ -10,6 +10,7 @@ import msgspec
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.explainer import QueuePage
 from mooring.explain.live_explanation import LiveExplanation
+from mooring.explain.scheduler_rules import SchedulerRules
 
 
 class RecordPage(msgspec.Struct, frozen=True):
@@ -43,6 +44,10 @@ class Explanations(Protocol):
 
     async def wait_for_records(self, sequence: int) -> None:
         """Wait until there is a record after a sequence number."""
+        ...
+
+    def rules(self) -> SchedulerRules | None:
+        """Return the rules by which the scheduler decides; None if they are not known."""
         ...
 
     async def node_names(self) -> Iterable[str]:

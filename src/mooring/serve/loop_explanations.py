@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from mooring.explain.explainer import Explainer, QueuePage
 from mooring.explain.live_explanation import LiveExplanation
+from mooring.explain.scheduler_rules import SchedulerRules
 from mooring.serve.explanations import RecordPage
 
 T = TypeVar("T")
@@ -35,6 +36,10 @@ class LoopExplanations:
     async def wait_for_records(self, sequence: int) -> None:
         """Wait until there is a record after a sequence number."""
         await self._ask(self._explainer.wait_for_records(sequence))
+
+    def rules(self) -> SchedulerRules | None:
+        """Return the rules by which the scheduler decides."""
+        return self._explainer.rules
 
     async def node_names(self) -> Iterable[str]:
         """Return the names of the nodes that the scheduler knows."""

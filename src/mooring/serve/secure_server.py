@@ -125,9 +125,9 @@ class SecureServer:
         log.info(f"Serving securely on {address_of(listener)}")
         self._refreshing = asyncio.create_task(self._refresh(tls, authorities))
 
-    async def serve_insecurely(self, listener: socket.socket) -> None:
-        """Serve plain HTTP to everyone."""
-        self._serve(listener, self._endpoints, None)
+    async def serve_insecurely(self, listener: socket.socket, gate: Gate | None = None) -> None:
+        """Serve plain HTTP: without a gate, every path to everyone."""
+        self._serve(listener, gate or self._endpoints, None)
         log.info(f"Serving insecurely on {address_of(listener)}")
 
     async def stop(self) -> None:

@@ -58,6 +58,7 @@ class JournalMoment:
     """
 
     failure = ""
+    lost_since: float | None = None
     unread: Sequence[str] = ()
 
     def __init__(

@@ -20,6 +20,7 @@ from mooring.client.connection import Connection
 from mooring.errors import ApiError, MooringError
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.data import ANSWER_VERSION
+from mooring.explain.scheduler_rules import SchedulerRules
 from mooring.leader.leader_lookup import NoLeader, find_leader
 from mooring.leader.port_forward import PortForwardError
 from mooring.leader.scheduler_questions import (
@@ -29,6 +30,7 @@ from mooring.leader.scheduler_questions import (
     UnansweredError,
     ask_about_pod,
     ask_about_queue,
+    ask_about_rules,
     follow_decisions,
     leases_of,
     opened_scheduler,
@@ -175,6 +177,16 @@ class LeaderLink:
                 raise
             self._places = {place.key: place for place in found.items}
             return self._places
+
+    async def rules(self) -> SchedulerRules | NoLeader:
+        """Return the rules by which the leader decides, or why there is no leader.
+
+        Raise LeaderBusyError or UnansweredError.
+        """
+        async with self._turn() as answerer:
+            if answerer is None:
+                return NoLeader(self.state.text.removesuffix(_SEEN).strip())
+            return await ask_about_rules(answerer)
 
     @contextlib.asynccontextmanager
     async def _turn(self) -> AsyncIterator[Answerer | None]:

@@ -14,7 +14,7 @@ from mooring.explain.live_examination import examine_now
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.pod_info import PodInfo
 from mooring.ui.page_leader import PageLeader
-from mooring.ui.page_nodes import NodeTable
+from mooring.ui.page_nodes import NodeTable, unready_condition
 from mooring.ui.page_source import PageSource
 from mooring.ui.pending_pods import PendingPodList
 from mooring.ui.seen_decisions import SeenDecision
@@ -89,6 +89,7 @@ class PageData:
             "pods": len(self._scheduler.cache.pods),
             "pending": len(self._pending),
             "failure": self._source.failure,
+            "lostSince": self._source.lost_since,
             "unread": self._source.unread,
             "leader": None if self._leader is None else self._leader.state,
         }
@@ -237,9 +238,15 @@ class PageData:
 
 
 def _node(info: NodeInfo) -> dict[str, Any]:
+    unready = unready_condition(info.node)
     return {
         "name": info.name,
         "cordoned": info.unschedulable,
+        "notReady": unready
+        and {
+            "reason": ": ".join(filter(None, (unready.reason, unready.message))),
+            "since": unready.last_transition_time or "",
+        },
         "labels": dict(info.labels),
         "taints": [taint.to_string() for taint in info.taints],
         "allocatable": info.allocatable,

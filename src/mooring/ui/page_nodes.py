@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mooring.api import Node
+from mooring.api import Condition, Node
 from mooring.framework.nodes import Nodes
 
 #: Labels with more distinct values than this make no useful groups.
@@ -14,7 +14,8 @@ MOST_GROUPS = 64
 #: Resources that every cluster has, in this order; others follow by name.
 _FIRST = ("cpu", "memory", "pods")
 
-#: A row of `NodeTable.rows`: row, cordoned, then allocatable and requested of each resource.
+#: A row of `NodeTable.rows`: row, cordoned, not ready, then allocatable and requested of each
+#: resource.
 ChangedRow = list[int | bool]
 
 
@@ -65,6 +66,7 @@ class NodeTable:
             "generation": self._generation,
             "names": list(nodes.names),
             "cordoned": nodes.unschedulable.tolist(),
+            "notReady": [unready_condition(node) is not None for node in self._known],
             "resources": [
                 {
                     "name": resource,
@@ -84,11 +86,26 @@ class NodeTable:
             return None
         some = nodes.select(nodes.rows_of(nodes.names[row] for row in sorted(set(changed))))
         assert some.rows is not None
-        columns: list[list[Any]] = [some.rows.tolist(), some.unschedulable.tolist()]
+        rows = some.rows.tolist()
+        infos = nodes.infos()
+        columns: list[list[Any]] = [
+            rows,
+            some.unschedulable.tolist(),
+            [unready_condition(infos[row].node) is not None for row in rows],
+        ]
         for resource in self._resources:
             columns.append(some.allocatable(resource).tolist())
             columns.append(_requested(some, resource).tolist())
         return [list(row) for row in zip(*columns, strict=True)]
+
+
+def unready_condition(node: Node) -> Condition | None:
+    """Return the condition that makes `kubectl get nodes` print NotReady; None if there is none.
+
+    A node that no kubelet reports has no conditions, and is not called NotReady.
+    """
+    ready = (one for one in node.status.conditions if one.type == "Ready")
+    return next((one for one in ready if one.status != "True"), None)
 
 
 def _is_alike(one: Node, other: Node) -> bool:

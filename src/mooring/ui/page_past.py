@@ -1,9 +1,10 @@
-"""The moments of a journal that the page shows, one at a time."""
+"""The moments of a journal that pages show: each page has its own."""
 
 from __future__ import annotations
 
 import asyncio
 import math
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -18,11 +19,15 @@ from mooring.ui.journal_moment import (
 )
 from mooring.ui.page_data import PageData
 
+#: So many moments are kept, those that were shown last: each holds all objects of its time.
+MOST_MOMENTS = 4
 
-class MomentQuestion(msgspec.Struct, frozen=True):
-    """A moment that the user wants to see, in seconds since the epoch."""
 
-    time: float
+class _Kept(msgspec.Struct, frozen=True):
+    """A moment that has been read."""
+
+    moment: JournalMoment
+    data: PageData
 
 
 class PagePast:
@@ -35,27 +40,46 @@ class PagePast:
         self._folder = folder
         self._rules_of = rules_of
         self.begin, self.end = journal_span(folder)
-        self.time = self.end
-        self._moment: JournalMoment | None = None
+        #: By time; the one that was used last is the last.
+        self._kept: dict[float, _Kept] = {}
 
-    async def move(self, time: float) -> PageData:
-        """Return the data of a moment; those of the one before must not be used any more.
-
-        Raise ObjectError if the journal does not cover it.
-        """
+    def check(self, time: float) -> None:
+        """Raise ObjectError if the journal does not cover a time."""
         if not self.begin <= time <= math.ceil(self.end):
             raise ObjectError(f"the journal covers {self.begin} to {self.end}, not {time}")
-        moment = await asyncio.to_thread(read_moment_of, self._folder, time, self._rules_of)
-        self.close()
-        self._moment, self.time = moment, time
-        return PageData(moment, rules=moment.rules, server=str(self._folder), past=self.about)
 
-    def about(self) -> dict[str, Any]:
+    def kept(self, time: float) -> PageData | None:
+        """Return the data of a moment; None if they must be read."""
+        found = self._kept.pop(time, None)
+        if found is None:
+            return None
+        self._kept[time] = found
+        return found.data
+
+    async def read(self, time: float) -> PageData:
+        """Return the data of a moment, which are read if they are not kept.
+
+        Nothing may be examined meanwhile: the plugins of the moment that was unused for longest are
+        closed. Raise ObjectError if the journal does not cover the moment.
+        """
+        self.check(time)
+        found = self.kept(time)
+        if found is not None:
+            return found
+        moment = await asyncio.to_thread(read_moment_of, self._folder, time, self._rules_of)
+        about = partial(self._about, moment, time)
+        data = PageData(moment, rules=moment.rules, server=str(self._folder), past=about)
+        while len(self._kept) >= MOST_MOMENTS:
+            self._kept.pop(next(iter(self._kept))).moment.close()
+        self._kept[time] = _Kept(moment, data)
+        return data
+
+    def _about(self, moment: JournalMoment, time: float) -> dict[str, Any]:
         """Return what the journal covers, the moment that is shown, and whether of a shadow."""
-        is_shadow = self._moment is not None and self._moment.is_shadow
-        return {"begin": self.begin, "end": self.end, "time": self.time, "shadow": is_shadow}
+        return {"begin": self.begin, "end": self.end, "time": time, "shadow": moment.is_shadow}
 
     def close(self) -> None:
-        """Close the plugins of the present moment."""
-        if self._moment is not None:
-            self._moment.close()
+        """Close the plugins of all moments."""
+        for kept in self._kept.values():
+            kept.moment.close()
+        self._kept.clear()

@@ -9,11 +9,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from mooring.config import LoadResult
 from mooring.errors import ObjectError
-from mooring.framework.features import FeatureGates
-from mooring.registry import Registry
 from mooring.scheduler.running_scheduler import RunningScheduler
+from mooring.ui.leader_link import LeaderLink
+from mooring.ui.leader_rules import PageRules, rule_notes
 from mooring.virtual import cluster_changes
 from mooring.virtual.backlog import Progress
 from mooring.virtual.cluster_copy import ClusterCopy, copy_cluster
@@ -44,23 +43,22 @@ class PageQuestions:
     """The questions about the cluster that a scheduler follows. Owned by its event loop."""
 
     def __init__(
-        self,
-        running: RunningScheduler,
-        config: LoadResult,
-        registry: Registry,
-        gates: FeatureGates,
+        self, running: RunningScheduler, applied: PageRules, leader: LeaderLink | None = None
     ) -> None:
+        """Answer by the rules of `running`, and compare them with those of the leader."""
         self._running = running
-        self._config = config
-        self._registry = registry
-        self._gates = gates
+        self._applied = applied
+        self._leader = leader
 
     async def ask(self, question: WhatIfQuestion) -> dict[str, Any]:
         """Return the consequences of a change; raise MooringError if it makes no sense.
 
-        If this is cancelled, the computation ends before it tries the next pod.
+        The answer names the rules, and has notes if they may not be those of the leader. If this is
+        cancelled, the computation ends before it tries the next pod.
         """
-        copy = copy_cluster(self._running, self._config, self._registry, self._gates)
+        rules = self._applied.rules
+        notes = await rule_notes(self._leader, self._applied)
+        copy = copy_cluster(self._running, rules.config, rules.registry, rules.gates)
         abandoned = threading.Event()
 
         def progress(*_: int) -> None:
@@ -68,7 +66,8 @@ class PageQuestions:
                 raise _AbandonedError
 
         try:
-            return _data(await asyncio.to_thread(_answer, copy, question, progress))
+            found = _data(await asyncio.to_thread(_answer, copy, question, progress))
+            return {**found, "rules": {"text": rules.text, "notes": notes}}
         finally:
             abandoned.set()
 

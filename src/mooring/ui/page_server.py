@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from mooring.errors import ConfigError, MooringError
+from mooring.errors import ConfigError, MooringError, ObjectError
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.serve.http_server import BodyError, HttpServer, read_body
 from mooring.ui import page_access
@@ -25,7 +25,7 @@ from mooring.ui.leader_link import LeaderBusyError
 from mooring.ui.page_access import LOOPBACK, PARAMETER, PageAccess
 from mooring.ui.page_data import PageData
 from mooring.ui.page_files import PageFile
-from mooring.ui.page_past import MomentQuestion, PagePast
+from mooring.ui.page_past import PagePast
 from mooring.ui.page_questions import PageQuestions, WhatIfQuestion
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ _JSON = "application/json; charset=utf-8"
 _TEXT = "text/plain; charset=utf-8"
 _NUMBER = re.compile(r"\d{1,9}")
 
-Answer = Callable[[web.BaseRequest], Awaitable[Any]]
+Answer = Callable[[PageData, web.BaseRequest], Awaitable[Any]]
 
 
 class PageError(MooringError):
@@ -81,8 +81,12 @@ class PageServer:
         questions: PageQuestions | None = None,
         past: PagePast | None = None,
     ) -> None:
-        """Serve data, and what can be asked about them: changes of now, or moments of the past."""
+        """Serve data, and what can be asked about them: changes of now, or moments of the past.
+
+        With a past, `data` are those of its end, and each request names its moment.
+        """
         self._data = data
+        self._past = past
         self._files = files
         self._access = access
         self._server: HttpServer | None = None
@@ -101,8 +105,6 @@ class PageServer:
         }
         if questions is not None:
             self._routes["POST", "/api/what-if"] = partial(self._what_if, questions)
-        if past is not None:
-            self._routes["POST", "/api/moment"] = partial(self._move, past)
 
     def start(self, listener: socket.socket) -> None:
         """Accept connections."""
@@ -128,8 +130,6 @@ class PageServer:
             return _plain(403, page_access.NO_COOKIE)
         if request.method == "GET" and path in self._files:
             return _file(self._files[path])
-        if request.method == "GET" and path == "/api/changes":
-            return await self._changes(request)
         return await self._answer(request, path)
 
     def _enter(self, token: str) -> web.Response:
@@ -141,12 +141,15 @@ class PageServer:
         response.headers["Set-Cookie"] = self._access.cookie
         return response
 
-    async def _answer(self, request: web.BaseRequest, path: str) -> web.Response:
+    async def _answer(self, request: web.BaseRequest, path: str) -> web.StreamResponse:
         answer = self._routes.get((request.method, path))
-        if answer is None:
+        is_stream = request.method == "GET" and path == "/api/changes"
+        if answer is None and not is_stream:
             return _plain(404, f"There is no {request.method} {path}.")
         try:
-            return await _json(200, await answer(request))
+            if answer is None:
+                return await self._changes(await self._data_of(request), request)
+            return await _json(200, await answer(await self._data_of(request), request))
         except PageError as error:
             return await _json(error.status, {"error": str(error)})
         except LeaderBusyError as error:
@@ -159,27 +162,40 @@ class PageServer:
             log.warning("%s: %s", path, error_text(error))
             return await _json(500, {"error": error_text(error)})
 
+    async def _data_of(self, request: web.BaseRequest) -> PageData:
+        """Return the data that a request is about: with a past, those of its `moment`."""
+        past = self._past
+        if past is None:
+            return self._data
+        time = _moment(request, past)
+        # An examination goes on meanwhile, but a moment is only read after it.
+        found = past.kept(time)
+        if found is None:
+            async with self._working:
+                found = await past.read(time)
+        return found
+
     # The answers.
 
-    async def _about(self, _: web.BaseRequest) -> Any:
-        return self._data.about()
+    async def _about(self, data: PageData, _: web.BaseRequest) -> Any:
+        return data.about()
 
-    async def _nodes(self, _: web.BaseRequest) -> Any:
-        return self._data.whole_nodes()
+    async def _nodes(self, data: PageData, _: web.BaseRequest) -> Any:
+        return data.whole_nodes()
 
-    async def _node(self, request: web.BaseRequest) -> Any:
-        return self._data.node(_query(request, "name"))
+    async def _node(self, data: PageData, request: web.BaseRequest) -> Any:
+        return data.node(_query(request, "name"))
 
-    async def _pending(self, request: web.BaseRequest) -> Any:
-        return await self._data.pending(_query(request, "q"), _number(request, "offset") or 0)
+    async def _pending(self, data: PageData, request: web.BaseRequest) -> Any:
+        return await data.pending(_query(request, "q"), _number(request, "offset") or 0)
 
-    async def _decisions(self, _: web.BaseRequest) -> Any:
-        return self._data.newest_decisions()
+    async def _decisions(self, data: PageData, _: web.BaseRequest) -> Any:
+        return data.newest_decisions()
 
-    async def _search(self, request: web.BaseRequest) -> Any:
-        return self._data.search(_query(request, "q"))
+    async def _search(self, data: PageData, request: web.BaseRequest) -> Any:
+        return data.search(_query(request, "q"))
 
-    async def _explain(self, request: web.BaseRequest) -> Any:
+    async def _explain(self, data: PageData, request: web.BaseRequest) -> Any:
         """Return the leader's explanation of a pod, or else one by the page's own rules.
 
         With `attempt=now`, do not ask the leader.
@@ -188,27 +204,22 @@ class PageServer:
         reason = ""
         if _query(request, "attempt") != "now":
             attempt = _number(request, "attempt")
-            found = await self._data.explain_attempt(namespace, name, attempt)
+            found = await data.explain_attempt(namespace, name, attempt)
             if isinstance(found, dict):
                 return found
             reason = found
         async with self._working:
-            return {"noLeader": reason, **await self._data.explain(namespace, name)}
+            if self._past is not None:
+                # Its plugins may have been closed while the lock was held by others.
+                data = await self._past.read(_moment(request, self._past))
+            return {"noLeader": reason, **await data.explain(namespace, name)}
 
-    async def _place(self, request: web.BaseRequest) -> Any:
-        return await self._data.place(_query(request, "namespace"), _query(request, "name"))
+    async def _place(self, data: PageData, request: web.BaseRequest) -> Any:
+        return await data.place(_query(request, "namespace"), _query(request, "name"))
 
-    async def _move(self, past: PagePast, request: web.BaseRequest) -> Any:
-        question = await _body(request, MomentQuestion)
-        try:
-            # Nothing may be examined meanwhile: the moment before is closed.
-            async with self._working:
-                self._data = await past.move(question.time)
-        except MooringError as error:
-            raise PageError(400, str(error)) from None
-        return self._data.about()
-
-    async def _what_if(self, questions: PageQuestions, request: web.BaseRequest) -> Any:
+    async def _what_if(
+        self, questions: PageQuestions, _: PageData, request: web.BaseRequest
+    ) -> Any:
         question = await _body(request, WhatIfQuestion)
         try:
             async with self._working:
@@ -218,7 +229,7 @@ class PageServer:
 
     # Changes, as server-sent events.
 
-    async def _changes(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _changes(self, data: PageData, request: web.BaseRequest) -> web.StreamResponse:
         if self._readers >= MOST_READERS:
             return _plain(503, f"{MOST_READERS} pages are open already: close one.")
         response = web.StreamResponse()
@@ -229,35 +240,31 @@ class PageServer:
         self._readers += 1
         try:
             await response.prepare(request)
-            await self._send_changes(response, mark)
+            await _send_changes(data, response, mark)
         except ConnectionError:
             log.debug("A reader of the changes has gone")
         finally:
             self._readers -= 1
         return response
 
-    async def _send_changes(self, response: web.StreamResponse, mark: str) -> None:
-        """Send what changes until the reader is gone; one that does not read is disconnected.
 
-        Nothing is kept for a reader but its cursor: it gets what is new when it reads again.
-        """
-        data, idle = self._data, 0.0
-        cursor = data.cursor(mark)
-        while True:
-            if data is not self._data:
-                # Another moment is shown: all of it is new.
-                data = self._data
-                cursor = data.cursor("")
-            message = data.changes(cursor)
-            if message is not None:
-                text = msgspec.json.encode(message)
-                await response.write(b"id: %s\ndata: %s\n\n" % (data.mark(cursor).encode(), text))
-                idle = 0.0
-            elif idle >= HEARTBEAT:
-                await response.write(b":\n\n")
-                idle = 0.0
-            await asyncio.sleep(PERIOD)
-            idle += PERIOD
+async def _send_changes(data: PageData, response: web.StreamResponse, mark: str) -> None:
+    """Send what changes until the reader is gone; one that does not read is disconnected.
+
+    Nothing is kept for a reader but its cursor: it gets what is new when it reads again.
+    """
+    cursor, idle = data.cursor(mark), 0.0
+    while True:
+        message = data.changes(cursor)
+        if message is not None:
+            text = msgspec.json.encode(message)
+            await response.write(b"id: %s\ndata: %s\n\n" % (data.mark(cursor).encode(), text))
+            idle = 0.0
+        elif idle >= HEARTBEAT:
+            await response.write(b":\n\n")
+            idle = 0.0
+        await asyncio.sleep(PERIOD)
+        idle += PERIOD
 
 
 def _cookie(request: web.BaseRequest, name: str) -> str:
@@ -281,6 +288,20 @@ def _number(request: web.BaseRequest, name: str) -> int | None:
     if not _NUMBER.fullmatch(text):
         raise PageError(400, f'{name} must be a non-negative integer, got "{text}"')
     return int(text)
+
+
+def _moment(request: web.BaseRequest, past: PagePast) -> float:
+    """Return the moment of the past that a request names, by default its end."""
+    text = _query(request, "moment")
+    if not text:
+        return past.end
+    try:
+        past.check(time := float(text))
+    except ValueError:
+        raise PageError(400, f'moment must be a number of seconds, got "{text}"') from None
+    except ObjectError as error:
+        raise PageError(400, str(error)) from None
+    return time
 
 
 async def _body(request: web.BaseRequest, kind: type[msgspec.Struct]) -> Any:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
 from mooring.api import Node, Pod
 from mooring.config.defaults import SCHEDULER_NAME
+from mooring.informers.informer import Informer
 from mooring.informers.store import Store
 from mooring.scheduler.following import unread_kinds
 from mooring.scheduler.running_scheduler import RunningScheduler
 from mooring.scheduler.scheduler import Scheduler
 from mooring.ui.seen_decisions import SeenDecisions
+
+#: A watch that ends is opened again at once; if that takes longer, the cluster counts as lost.
+OPENING_SECONDS = 5.0
+NO_ANSWER = "the API server does not answer"
 
 #: How many schedulers other than the default one are looked for.
 MOST_NAMES = 5
@@ -41,6 +46,11 @@ class PageSource(Protocol):
         ...
 
     @property
+    def lost_since(self) -> float | None:
+        """Return since when changes of nodes or pods may be missing; None while all is well."""
+        ...
+
+    @property
     def unread(self) -> Sequence[str]:
         """Return the kinds that cannot be read, and count as if there were no objects."""
         ...
@@ -59,11 +69,25 @@ class FollowedCluster:
     @property
     def failure(self) -> str:
         """Return why nodes or pods cannot be read at present; empty while all is well."""
-        for kind in (Node, Pod):
-            failure = self._running.informers.informer(kind).failure
-            if failure is not None:
-                return str(failure)
-        return ""
+        failures = [informer.failure for informer in self._lost()]
+        known = [str(failure) for failure in failures if failure is not None]
+        return next(iter(known), NO_ANSWER if failures else "")
+
+    @property
+    def lost_since(self) -> float | None:
+        """Return since when changes of nodes or pods may be missing; None while all is well."""
+        times = (informer.lost_since for informer in self._lost())
+        return min((time for time in times if time is not None), default=None)
+
+    def _lost(self) -> list[Informer[Any]]:
+        """Return the informers whose watches cannot be opened again."""
+        now = self.scheduler.clock.now()
+        return [
+            informer
+            for informer in map(self._running.informers.informer, (Node, Pod))
+            if informer.lost_since is not None
+            and (informer.failure is not None or now > informer.lost_since + OPENING_SECONDS)
+        ]
 
     @property
     def unread(self) -> Sequence[str]:
@@ -72,6 +96,11 @@ class FollowedCluster:
 
     def scheduler_names(self) -> list[str]:
         """Return the names of the pods' schedulers, the default one first."""
-        names = {pod.spec.scheduler_name for pod in self.pods.list()}
-        others = sorted(name for name in names if name not in ("", SCHEDULER_NAME))
-        return [SCHEDULER_NAME, *others[:MOST_NAMES]]
+        return scheduler_names(self.pods.list())
+
+
+def scheduler_names(pods: Iterable[Pod]) -> list[str]:
+    """Return the names of the schedulers of pods, the default one first."""
+    names = {pod.spec.scheduler_name for pod in pods}
+    others = sorted(name for name in names if name not in ("", SCHEDULER_NAME))
+    return [SCHEDULER_NAME, *others[:MOST_NAMES]]

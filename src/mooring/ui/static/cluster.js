@@ -1,5 +1,5 @@
 // The state of the cluster as the server has told it, kept up to date by its events.
-import { get, post } from "./requests.js";
+import { address, get, namesMoment, setMoment } from "./requests.js";
 
 const MOST_DECISIONS = 500;
 const RETRY = 2000;
@@ -16,6 +16,11 @@ class Cluster {
     this.lastDecision = 0;
     this.isLive = false;
     this.failure = "";
+    // When the connection to the server of this page was lost, in seconds; 0 while it is there.
+    this.lostAt = 0;
+    // Why the moment that the address named is not shown.
+    this.refusal = "";
+    this.source = null;
     this.listeners = new Set();
     this.newestGeneration = -1;
     this.isReading = false;
@@ -45,6 +50,12 @@ class Cluster {
       await this.readNodes();
       this.follow();
     } catch (error) {
+      if (error.status === 400 && namesMoment()) {
+        this.refusal = error.message;
+        setMoment("");
+        this.start();
+        return;
+      }
       this.lose(error.message);
       setTimeout(() => this.start(), RETRY);
     }
@@ -68,10 +79,11 @@ class Cluster {
   }
 
   follow() {
-    const source = new EventSource(`/api/changes?mark=${encodeURIComponent(this.table.mark)}`);
+    const source = (this.source = new EventSource(address("/api/changes", { mark: this.table.mark })));
     source.onopen = () => {
       this.isLive = true;
       this.failure = "";
+      this.lostAt = 0;
       this.tell();
     };
     source.onmessage = (event) => this.take(JSON.parse(event.data));
@@ -82,9 +94,16 @@ class Cluster {
     };
   }
 
+  /** Return since when the data may be old, in seconds; 0 if they are those of now. */
+  oldSince() {
+    const { lostSince } = this.summary || {};
+    return lostSince && this.lostAt ? Math.min(lostSince, this.lostAt) : lostSince || this.lostAt;
+  }
+
   lose(message) {
     this.isLive = false;
     this.failure = message;
+    this.lostAt ||= Date.now() / 1000;
     this.tell();
   }
 
@@ -100,11 +119,21 @@ class Cluster {
 
   /** Show another moment of the past. */
   async moveTo(time) {
-    this.about = await post("/api/moment", { time });
-    this.setDecisions(await get("/api/decisions"));
+    const [about, decisions] = await Promise.all(
+      ["/api/about", "/api/decisions"].map((path) => get(path, { moment: time })),
+    );
+    setMoment(time);
+    if (this.source) this.source.close();
+    this.refusal = "";
+    this.about = about;
+    this.setDecisions(decisions);
     this.newestGeneration = -1;
     this.lastRead = -READ_AGAIN;
-    await this.readNodes();
+    try {
+      await this.readNodes();
+    } finally {
+      this.follow();
+    }
   }
 
   take(message) {
@@ -136,8 +165,9 @@ class Cluster {
       this.readNodes().catch((error) => this.lose(error.message));
       return;
     }
-    for (const [row, isCordoned, ...amounts] of rows) {
+    for (const [row, isCordoned, isNotReady, ...amounts] of rows) {
       table.cordoned[row] = isCordoned;
+      table.notReady[row] = isNotReady;
       table.resources.forEach((resource, at) => {
         resource.allocatable[row] = amounts[2 * at];
         resource.requested[row] = amounts[2 * at + 1];

@@ -33,6 +33,16 @@ export function share(requested, allocatable) {
   return allocatable > 0 ? requested / allocatable : requested > 0 ? Infinity : 0;
 }
 
+/** Return whether there is none of a resource, so that none of it is idle either. */
+export function isLacking(requested, allocatable) {
+  return !(requested > 0) && !(allocatable > 0);
+}
+
+/** Return how much of what there is in words; "none" if there is nothing. */
+export function shareText(requested, allocatable) {
+  return isLacking(requested, allocatable) ? "none" : percent(share(requested, allocatable));
+}
+
 export function percent(value) {
   return Number.isFinite(value) ? `${Math.round(value * 100)} %` : "over";
 }

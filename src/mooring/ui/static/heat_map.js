@@ -1,7 +1,8 @@
 // The nodes as a heat map on a canvas: 5,000 cells cost one element.
 import { Component, createRef, html } from "./html.js";
 import { colourOf, inks, isDeep, onScheme, scale } from "./colours.js";
-import { amount, count, percent, share } from "./format.js";
+import { amount, count, isLacking, share, shareText } from "./format.js";
+import { statesOf } from "./selection.js";
 
 // Room for the frame of a cell at the edge.
 const MARGIN = 3;
@@ -120,42 +121,56 @@ export class HeatMap extends Component {
   }
 
   drawCell(pen, size, x, y, table, column, row, colours, ink) {
-    const value = share(column.requested[row], column.allocatable[row]);
+    const [used, all] = [column.requested[row], column.allocatable[row]];
+    const value = share(used, all);
     const colour = colourOf(value, colours);
-    pen.fillStyle = colour;
-    if (size >= 20) {
-      pen.beginPath();
-      pen.roundRect(x, y, size, size, size > 40 ? 8 : 4);
+    const isEmpty = isLacking(used, all);
+    // What is drawn on the cell; one without the resource has no colour of its own.
+    const contrast = isEmpty ? ink.quiet : isDeep(colour) ? "#ffffff" : "#1b2733";
+    const inset = isEmpty ? 0.5 : 0;
+    pen.beginPath();
+    pen.roundRect(x + inset, y + inset, size - 2 * inset, size - 2 * inset, size > 40 ? 8 : size >= 20 ? 4 : 0);
+    if (isEmpty) {
+      pen.setLineDash(size >= 20 ? [3, 3] : [2, 2]);
+      pen.lineWidth = 1;
+      pen.strokeStyle = ink.quiet;
+      pen.stroke();
+      pen.setLineDash([]);
+    } else {
+      pen.fillStyle = colour;
       pen.fill();
       if (size > 40) {
         pen.lineWidth = 1;
         pen.strokeStyle = ink.line;
         pen.stroke();
       }
-    } else {
-      pen.fillRect(x, y, size, size);
     }
     if (value > 1) {
       pen.lineWidth = 2;
       pen.strokeStyle = ink.over;
       pen.strokeRect(x + 1, y + 1, size - 2, size - 2);
     }
-    if (table.cordoned[row]) {
-      // A large cell has texts at its left.
-      const [from, to] = size > 40 ? [0.68, 0.9] : [0.2, 0.8];
-      pen.lineWidth = size > 40 ? 2 : 1;
-      pen.strokeStyle = isDeep(colour) ? "#ffffff" : "#1b2733";
-      pen.beginPath();
+    // A large cell has texts at its left.
+    const [from, to] = size > 40 ? [0.68, 0.9] : [0.2, 0.8];
+    pen.lineWidth = size > 40 ? 2 : size >= 20 ? 1.5 : 1;
+    pen.strokeStyle = contrast;
+    pen.beginPath();
+    if (table.cordoned[row] || table.notReady[row]) {
       pen.moveTo(x + size * from, y + size * to);
       pen.lineTo(x + size * to, y + size * from);
-      pen.stroke();
     }
+    if (table.notReady[row]) {
+      pen.moveTo(x + size * from, y + size * from);
+      pen.lineTo(x + size * to, y + size * to);
+    }
+    pen.stroke();
     if (size > 40) {
-      pen.fillStyle = isDeep(colour) ? "#ffffff" : "#1b2733";
+      pen.fillStyle = isEmpty ? ink.text : contrast;
       pen.font = FONT;
       pen.fillText(table.names[row], x + 8, y + 18, size - 16);
+      if (table.notReady[row]) pen.fillText("NotReady", x + 8, y + 38, size - 16);
       pen.font = "600 16px system-ui, sans-serif";
-      pen.fillText(percent(value), x + 8, y + size - 18, size - 16);
+      pen.fillText(shareText(used, all), x + 8, y + size - 18, (size - 16) * from);
     }
   }
 
@@ -169,9 +184,9 @@ export class HeatMap extends Component {
     const used = column.requested[row];
     const all = column.allocatable[row];
     const name = column.name;
-    const parts = [`${table.names[row]}: ${percent(share(used, all))} of ${name}`];
-    parts.push(`${amount(name, used)} of ${amount(name, all)} requested`);
-    if (table.cordoned[row]) parts.push("cordoned");
+    const parts = [`${table.names[row]}: ${shareText(used, all)} of ${name}`];
+    if (!isLacking(used, all)) parts.push(`${amount(name, used)} of ${amount(name, all)} requested`);
+    parts.push(...statesOf(table, row));
     if (group) parts.push(group);
     return parts.join(", ");
   }
@@ -240,6 +255,8 @@ export function Legend() {
     <span class="ramp">${scale().map((colour) => html`<i style=${{ background: colour }}></i>`)}</span>
     <span>100 % requested</span>
     <span class="mark over"></span><span>over</span>
+    <span class="mark none"></span><span>none of it</span>
     <span class="mark cordoned"></span><span>cordoned</span>
+    <span class="mark not-ready"></span><span>NotReady</span>
   </div>`;
 }

@@ -3,7 +3,7 @@ import { Component, html, render } from "./html.js";
 import { cluster } from "./cluster.js";
 import { ShadowNote } from "./comparison.js";
 import { DecisionsView } from "./decisions_view.js";
-import { percent, rough, share } from "./format.js";
+import { percent, rough, share, when } from "./format.js";
 import { Bar } from "./links.js";
 import { NodeView } from "./node_view.js";
 import { NodesView } from "./nodes_view.js";
@@ -91,9 +91,10 @@ class Page extends Component {
         </a>`)}
       </nav>
       <main id="main" tabindex="-1">
-        ${failure && html`<p class="problem" role="alert">${failure}. Trying again…</p>`}
+        ${failure && html`<p class="problem" role="alert">${failure}.${oldData()} Trying again…</p>`}
+        ${cluster.refusal && html`<p class="note warn" role="status">The end of the journal is shown: ${cluster.refusal}.</p>`}
         ${cluster.summary && cluster.summary.failure && html`<p class="problem" role="alert">
-          The cluster cannot be read: ${cluster.summary.failure}
+          The cluster cannot be read: ${cluster.summary.failure}.${oldData()}
         </p>`}
         ${about && about.past && html`<${TimeSlider} past=${about.past} /><${ShadowNote} about=${about} />`}
         ${table && html`<${Summary} table=${table} />`}
@@ -116,9 +117,17 @@ class Page extends Component {
   }
 }
 
+/** Return a sentence about the age of the data; empty if there are none. */
+function oldData() {
+  return cluster.table ? ` What is shown is from ${when(cluster.oldSince())}.` : "";
+}
+
 function Connection() {
-  const state = cluster.isLive ? "live" : cluster.failure ? "lost" : "connecting";
-  return html`<span class=${`connection ${state}`} role="status">${state}</span>`;
+  const { about, isLive } = cluster;
+  const since = cluster.oldSince();
+  const state = since ? "lost" : !isLive ? "connecting" : about.past ? "recorded" : "live";
+  const text = since && cluster.table ? `lost since ${when(since)}` : state;
+  return html`<span class=${`connection ${state}`} role="status">${text}</span>`;
 }
 
 function Summary({ table }) {

@@ -3,7 +3,7 @@ import { html } from "./html.js";
 import { Loaded } from "./loaded.js";
 import { Bar, PodLink } from "./links.js";
 import { Paging } from "./paging.js";
-import { amount, percent, share } from "./format.js";
+import { amount, isLacking, share, shareText, when } from "./format.js";
 import { get } from "./requests.js";
 
 const PAGE = 50;
@@ -23,6 +23,8 @@ export class NodeView extends Loaded {
     return html`<section aria-labelledby="node-title">
       <p class="kind">Node</p>
       <h1 id="node-title">${node.name}</h1>
+      ${node.notReady && html`<p id="not-ready"><span class="badge bad">NotReady</span>
+        ${[node.notReady.since && `since ${when(Date.parse(node.notReady.since) / 1000)}`, node.notReady.reason].filter(Boolean).join("; ")}</p>`}
       ${node.cordoned && html`<p><span class="badge warn">cordoned</span></p>`}
       ${!isPast && html`<p class="actions">
         What if it were
@@ -48,7 +50,7 @@ export class NodeView extends Loaded {
               <th scope="row">${name}</th>
               <td class="number">${amount(name, used)}</td>
               <td class="number">${amount(name, node.allocatable[name])}</td>
-              <td class="number"><${Bar} value=${part} />${percent(part)}</td>
+              <td class="number">${!isLacking(used, node.allocatable[name]) && html`<${Bar} value=${part} />`}${shareText(used, node.allocatable[name])}</td>
             </tr>`;
           })}
         </tbody>

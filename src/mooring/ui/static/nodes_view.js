@@ -3,8 +3,8 @@ import { Component, html } from "./html.js";
 import { HeatMap, Legend } from "./heat_map.js";
 import { Bar, NodeLink } from "./links.js";
 import { Paging } from "./paging.js";
-import { column, filtered, grouped } from "./selection.js";
-import { amount, count, percent, share } from "./format.js";
+import { column, filtered, grouped, statesOf } from "./selection.js";
+import { amount, count, isLacking, share, shareText } from "./format.js";
 
 const PAGE = 50;
 
@@ -69,7 +69,9 @@ class NodeRows extends Component {
 
   render({ table, column: shown, groups, label }, { offset, byShare }) {
     const entries = groups.flatMap(({ name, rows }) => rows.map((row) => [name, row]));
-    const part = (row) => share(shown.requested[row], shown.allocatable[row]);
+    const amounts = (row) => [shown.requested[row], shown.allocatable[row]];
+    // A node without the resource comes after idle ones.
+    const part = (row) => (isLacking(...amounts(row)) ? -1 : share(...amounts(row)));
     if (byShare) entries.sort((one, other) => part(other[1]) - part(one[1]));
     const start = offset < entries.length ? offset : 0;
     const sort = (value) => () => this.setState({ byShare: value, offset: 0 });
@@ -97,10 +99,10 @@ class NodeRows extends Component {
               ([group, row]) => html`<tr key=${table.names[row]}>
                 <th scope="row"><${NodeLink} name=${table.names[row]} /></th>
                 ${label && html`<td>${group}</td>`}
-                <td class="number"><${Bar} value=${part(row)} />${percent(part(row))}</td>
+                <td class="number">${part(row) >= 0 && html`<${Bar} value=${part(row)} />`}${shareText(...amounts(row))}</td>
                 <td class="number">${amount(shown.name, shown.requested[row])}</td>
                 <td class="number">${amount(shown.name, shown.allocatable[row])}</td>
-                <td>${table.cordoned[row] ? "cordoned" : "schedulable"}</td>
+                <td>${statesOf(table, row).join(", ") || "schedulable"}</td>
               </tr>`,
             )}
           </tbody>

@@ -38,6 +38,11 @@ export function grouped(table, rows, label) {
     .map(([value, members]) => ({ name: value || `without ${label}`, rows: members }));
 }
 
+/** Return what keeps a node from being used, as `kubectl get nodes` calls it. */
+export function statesOf(table, row) {
+  return [table.notReady[row] && "NotReady", table.cordoned[row] && "cordoned"].filter(Boolean);
+}
+
 /** Return the column of a resource; the first one if there is none of this name. */
 export function column(table, name) {
   return table.resources.find((one) => one.name === name) || table.resources[0];

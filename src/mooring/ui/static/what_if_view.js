@@ -82,7 +82,11 @@ export class WhatIfView extends Component {
         </p>`}
       </div>
       ${error && html`<p class="problem" role="alert">${error}</p>`}
-      ${answer && html`<${Consequences} answer=${answer} />`}
+      ${answer && html`<div id="whose-rules">
+        <p class="quiet">By the rules of ${answer.rules.text}.</p>
+        ${answer.rules.notes.map((note) => html`<p class="note warn" role="status">${note}</p>`)}
+      </div>
+      <${Consequences} answer=${answer} />`}
     </section>`;
   }
 
