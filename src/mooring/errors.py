@@ -15,6 +15,7 @@ A refusal to place a pod is a value (a `Status`), never an exception.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,6 +36,35 @@ def cut_text(text: str, limit: int = MAX_TEXT) -> str:
     if len(data) <= limit:
         return text
     return data[: limit - len(_CUT)].decode(errors="ignore") + _CUT
+
+
+#: The parts of a URL: scheme, user, host, path, query. The scheme may be missing.
+_URL = re.compile(
+    r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)?(?P<user>[^/?#\s]*@)?(?P<rest>[^?#\s]*)"
+    r"(?:\?(?P<query>[^#\s]*))?"
+)
+#: Stands for a value of a query.
+_HIDDEN = "…"
+
+
+def safe_url(url: str) -> str:
+    """Return a URL without user, password and fragment, and without the values of its query.
+
+    >>> safe_url("https://me:s3cret@example.com/load?key=s3cret&all")
+    'https://example.com/load?key=…&…'
+    """
+    found = _URL.match(url)
+    if found is None or not ("@" in url or "?" in url or "#" in url):
+        return url
+    shown = f"{found['scheme'] or ''}{found['rest']}"
+    if found["query"] is None:
+        return shown
+    return f"{shown}?{'&'.join(map(_hidden_pair, found['query'].split('&')))}"
+
+
+def _hidden_pair(pair: str) -> str:
+    name, equals, _ = pair.partition("=")
+    return f"{name}={_HIDDEN}" if equals else _HIDDEN
 
 
 #: Begins the line of an error's text that says what to do.
@@ -156,7 +186,7 @@ class ApiError(MooringError):
         #: Whether the log has already said that the right to such a request is missing.
         self.repeated = False
         self.method = method
-        self.url = url
+        self.url = url = safe_url(url) if url and "://" in url else url
         request = " ".join(part for part in (method, url) if part)
         answer = f"{status} {reason}".rstrip()
         super().__init__(": ".join(part for part in (request, answer, message) if part))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from mooring.explain.questions import (
 )
 from mooring.framework.decision import Decision
 from mooring.framework.tried_groups import GroupLine
+from mooring.journal.entries import RecordedPlugin
 from tests.app.world import make_pod
 from tests.explain.histories import RecordedWorld
 from tests.scheduler.groups import GroupWorld
@@ -62,7 +64,9 @@ class JournaledWorld(RecordedWorld):
         self.flushed += 1
         return True
 
-    async def replay(self, folder: Path, question: JournalQuestion) -> JournalAnswer | None:
+    async def replay(
+        self, folder: Path, question: JournalQuestion, plugins: Collection[RecordedPlugin]
+    ) -> JournalAnswer | None:
         self.asked.append(question)
         if self.failure is not None:
             raise self.failure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from mooring.explain.journal_questions import (
     JournalQuestion,
 )
 from mooring.explain.questions import AnswerLimitError, TooManyQuestions
+from mooring.journal.entries import RecordedPlugin
 
 QUESTION = JournalQuestion(namespace="default", name="web", attempt=1)
 ANSWER = JournalAnswer(problem="a plugin is gone")
@@ -31,8 +33,10 @@ class Replayer:
         self.told.append("flush")
         return True
 
-    async def replay(self, folder: Path, question: JournalQuestion) -> JournalAnswer | None:
-        self.told.append((folder, question))
+    async def replay(
+        self, folder: Path, question: JournalQuestion, plugins: Collection[RecordedPlugin]
+    ) -> JournalAnswer | None:
+        self.told.append((folder, question, plugins))
         await self.may_answer.wait()
         return ANSWER
 
@@ -40,9 +44,10 @@ class Replayer:
 async def test_the_journal_is_written_before_it_is_read() -> None:
     replayer = Replayer()
     replayer.may_answer.set()
-    answers = JournalAnswers("folder", replayer.flush, replayer)
+    plugins = {RecordedPlugin("Mine", "mine:Mine", "/mine.py", "0")}
+    answers = JournalAnswers("folder", replayer.flush, replayer, plugins)
     assert await answers.explain(QUESTION) is ANSWER
-    assert replayer.told == ["flush", (Path("folder"), QUESTION)]
+    assert replayer.told == ["flush", (Path("folder"), QUESTION, plugins)]
 
 
 async def test_one_question_is_answered_at_a_time() -> None:

@@ -7,10 +7,18 @@ from typing import Any
 
 import pytest
 
-from mooring.api import CustomResource, Pod, decode_as
+from mooring.api import (
+    CustomResource,
+    PersistentVolume,
+    Pod,
+    StorageClass,
+    VolumeAttributesClass,
+    decode_as,
+)
 from mooring.api.kinds import decode_raw
 from mooring.api.workloads import ReplicaSet
-from mooring.journal.omission import LAST_APPLIED, OMITTED, encode_object
+from mooring.config.secret_values import LEFT_OUT
+from mooring.journal.omission import LAST_APPLIED, OMITTED, encode_object, encode_status
 
 SECRET = "s3cret"
 CONTAINER: dict[str, Any] = {
@@ -83,3 +91,75 @@ def test_a_custom_resource_may_hold_templates_anywhere(nested: bool) -> None:
     assert SECRET not in json.dumps(left)
     assert left["spec"]["env"] == "kept"
     assert found.raw == raw
+
+
+CSI: dict[str, Any] = {"driver": "d", "volumeAttributes": {"key": SECRET}}
+FLEX: dict[str, Any] = {"driver": "d/d", "options": {"key": SECRET}}
+VOLUMES: list[Any] = [
+    {"name": "a", "csi": CSI},
+    {"name": "b", "flexVolume": FLEX},
+    {"name": "c", "gitRepo": {"repository": f"https://me:{SECRET}@example.com/r"}},
+    {"name": "d", "emptyDir": {}},
+]
+LEFT_VOLUMES: list[Any] = [
+    {"name": "a", "csi": {"driver": "d", "volumeAttributes": {"key": LEFT_OUT}}},
+    {"name": "b", "flexVolume": {"driver": "d/d", "options": {"key": LEFT_OUT}}},
+    {"name": "c", "gitRepo": {"repository": "https://example.com/r"}},
+    {"name": "d", "emptyDir": {}},
+]
+
+
+def test_volumes_of_pods_and_templates_keep_the_keys_of_their_parameters() -> None:
+    spec = {"containers": [LEFT], "volumes": VOLUMES}
+    assert encoded(decode_as({"spec": spec}, Pod))["spec"]["volumes"] == LEFT_VOLUMES
+    template = {"spec": {"template": {"spec": spec}}}
+    found = encoded(decode_as(template, ReplicaSet))
+    assert found["spec"]["template"]["spec"]["volumes"] == LEFT_VOLUMES
+    crew = decode_raw({"apiVersion": "example.com/v1", "kind": "Crew", **template})
+    assert encoded(crew)["spec"]["template"]["spec"]["volumes"] == LEFT_VOLUMES
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "left"),
+    [
+        ("csi", CSI, LEFT_VOLUMES[0]["csi"]),
+        ("flexVolume", FLEX, LEFT_VOLUMES[1]["flexVolume"]),
+        ("nfs", {"server": "s"}, {"server": "s"}),
+    ],
+)
+def test_a_persistent_volume_keeps_the_keys_of_its_parameters(
+    name: str, source: Any, left: Any
+) -> None:
+    found = encoded(decode_as({"spec": {name: source, "storageClassName": "x"}}, PersistentVolume))
+    assert found["spec"] == {name: left, "storageClassName": "x"}
+
+
+@pytest.mark.parametrize("kind", [StorageClass, VolumeAttributesClass])
+def test_a_class_keeps_the_keys_of_its_parameters(kind: Any) -> None:
+    assert encoded(decode_as({"parameters": {"key": SECRET}}, kind))["parameters"] == {
+        "key": LEFT_OUT
+    }
+
+
+def test_the_last_messages_of_containers_are_left_out() -> None:
+    ended = {"terminated": {"exitCode": 1, "message": SECRET}}
+    statuses = [
+        {"name": "a", "state": {"running": {}}, "lastState": ended},
+        {"name": "b", "state": ended},
+    ]
+    given = {name: statuses for name in ("containerStatuses", "initContainerStatuses")}
+    pod = decode_as({"spec": {"containers": [LEFT]}, "status": given}, Pod)
+    found = encoded(pod)["status"]
+    assert found == json.loads(bytes(encode_status(pod.status)))
+    left = {"terminated": {"exitCode": 1, "message": LEFT_OUT}}
+    for name in given:
+        assert found[name][0]["lastState"] == found[name][1]["state"] == left
+        assert found[name][0]["state"] == {"running": {}}
+    assert pod.status.container_statuses[1].state == ended
+
+
+def test_a_secret_is_left_out_even_if_it_does_not_name_its_kind() -> None:
+    raw = {"metadata": {"name": "db"}, "data": {"password": SECRET}}
+    found = json.loads(bytes(encode_object(CustomResource(raw=raw), "secrets.v1.")))
+    assert SECRET not in json.dumps(found)
+    assert list(found["data"]) == ["password"]

@@ -10,7 +10,9 @@ from mooring.errors import JournalError
 from mooring.framework.handle import HttpAnswer
 from mooring.journal.entries import Entry, Fetched
 from mooring.journal.journal_reading import read_journal
+from mooring.journal.left_out import digest
 from mooring.journal.work_runs import AnswerEncoder, Fetch, WorkRuns
+from mooring.scheduler.tapped_clients import PrivateAnswer
 from tests.journal.journals import read, simple_head
 from tests.journal.test_journal_reading import BEGINS, ENDS, write
 
@@ -83,6 +85,18 @@ def test_a_body_is_written_once_in_a_segment_and_read_each_time(tmp_path: Path) 
     ]
     encoder.begin_segment()
     assert not encoder.encode(answered(5.0)).repeated
+
+
+def test_a_private_answer_is_written_as_a_digest() -> None:
+    encoder = AnswerEncoder()
+    first, again = (
+        encoder.encode(Fetch(time, URL, PrivateAnswer(200, LONG), "", "fetch 1"))
+        for time in (1.0, 2.0)
+    )
+    assert (first.status, first.body, first.repeated) == (200, "", False)
+    assert first.left_out == again.left_out == digest(LONG)
+    assert Fetch(1.0, URL, PrivateAnswer(204, b""), "").succeeded
+    assert not Fetch(1.0, URL, PrivateAnswer(404, b""), "").succeeded
 
 
 @pytest.mark.parametrize(

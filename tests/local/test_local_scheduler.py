@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from mooring import Plugin, Status
 from mooring.errors import ApiError, JournalError, PluginError
 from mooring.explain.journal_questions import JournalAnswer, JournalQuestion
-from mooring.journal.entries import Bound, SegmentHead
+from mooring.journal.entries import Bound, RecordedPlugin, SegmentHead
 from mooring.journal.journal_folder import JournalFolder
 from mooring.journal.journal_reading import read_journal
 from mooring.local.local_scheduler import WAITING
@@ -292,7 +293,9 @@ class Endless:
     def __init__(self) -> None:
         self.began = asyncio.Event()
 
-    async def replay(self, folder: Path, question: JournalQuestion) -> JournalAnswer | None:
+    async def replay(
+        self, folder: Path, question: JournalQuestion, plugins: Collection[RecordedPlugin]
+    ) -> JournalAnswer | None:
         """Wait until the question is withdrawn."""
         self.began.set()
         await asyncio.get_running_loop().create_future()

@@ -14,6 +14,7 @@ import pytest
 
 from mooring import Plugin
 from mooring.explain.journal_questions import JournalQuestion
+from mooring.journal.entries import SegmentHead
 from mooring.journal.frames import make_frame
 from mooring.journal.segments import list_segments
 from mooring.replay import answering_process
@@ -117,6 +118,9 @@ def test_an_attempt_that_cannot_be_replayed(tmp_path: Path) -> None:
     journaled(tmp_path, schedule_some, Local)
     found = answer(tmp_path, asked())
     assert found.known and found.explanation is None
+    assert "the journal needs plugin Local" in found.problem
+    (head,) = read(tmp_path, SegmentHead)
+    found = answer(tmp_path, asked(), head.plugins)
     assert "a plugin of the journal no longer loads" in found.problem
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from mooring.errors import ConfigError, JournalError
-from mooring.replay.journal_span import journal_end, read_moment
+from mooring.journal.entries import SegmentHead
+from mooring.journal.segments import segment_path
+from mooring.replay.journal_span import first_entry, journal_end, read_moment
 from tests.journal.journals import read
 from tests.replay.recordings import journaled, schedule_some
 
@@ -30,3 +32,11 @@ def test_a_moment_that_makes_no_sense(tmp_path: Path) -> None:
 def test_a_folder_without_a_journal(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="holds no journal"):
         read_moment(tmp_path, "--from", "10m")
+
+
+def test_a_journal_without_an_entry(tmp_path: Path) -> None:
+    segment_path(tmp_path, 1).touch()
+    with pytest.raises(JournalError, match="holds no complete entry"):
+        first_entry(tmp_path)
+    journaled(tmp_path, schedule_some)
+    assert isinstance(first_entry(tmp_path), SegmentHead)

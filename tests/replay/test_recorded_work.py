@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.contrib.load import LoadSource
+from mooring.contrib.load.load_plugin import LoadPlugin
 from mooring.errors import NoAnswerError
 from mooring.framework.plugin_errors import AbandonedError
 from mooring.journal.checkpoint import Checkpoint
@@ -20,7 +21,11 @@ from mooring.journal.segments import list_segments
 from mooring.replay.attempt_comparison import AttemptVerdict
 from mooring.replay.own_history import OwnHistory
 from mooring.replay.recorded_answers import RecordedAnswers
-from mooring.replay.recorded_work import RecordedHttpClient, RecordedWork
+from mooring.replay.recorded_work import (
+    LEFT_OUT_ANSWER,
+    RecordedHttpClient,
+    RecordedWork,
+)
 from mooring.replay.report_text import replay_lines
 from mooring.replay.rules import recorded_rules
 from mooring.scheduler.periodic_work import WorkNames
@@ -203,3 +208,54 @@ def test_a_run_that_still_waits_is_dropped_by_the_next_one() -> None:
     answers.answer(Fetched(1.0, "GET http://example.com", 200, "load", work=name))
     drive(works.close())
     assert ended == ["dropped", "load"]
+
+
+class Asking:
+    """Work that sends a request, and takes note of the answer."""
+
+    def __init__(self, http: RecordedHttpClient, *urls: str) -> None:
+        self.http = http
+        self.urls = urls
+        self.bodies: list[str] = []
+
+    async def run(self) -> None:
+        """Send the requests one after the other."""
+        for url in self.urls:
+            try:
+                self.bodies.append((await self.http.get(url)).body.decode())
+            except NoAnswerError as error:
+                self.bodies.append(str(error))
+
+
+def test_an_answer_that_the_journal_leaves_out_is_a_failure_of_the_request() -> None:
+    answers = RecordedAnswers()
+    asking = Asking(RecordedHttpClient(answers).for_plugin(LoadPlugin), "http://me:pw@host/a?b=c")
+    assert not answers.start(asking.run())
+    assert answers.lacking == set()
+    answers.answer(Fetched(1.0, "GET http://host/a?b=…", 200, left_out="0f"))
+    assert asking.bodies == [f"http://host/a?b=…: {LEFT_OUT_ANSWER}"]
+    assert answers.lacking == {LoadPlugin.name}
+
+
+def test_journals_of_older_versions_have_whole_urls() -> None:
+    answers = RecordedAnswers()
+    urls = [f"http://host?query={query}" for query in "ab"]
+    asking = Asking(RecordedHttpClient(answers), *urls)
+    together = [Asking(asking.http, url) for url in reversed(urls)]
+    for one in (asking, *together):
+        answers.start(one.run())
+    for url in (*urls, urls[0]):
+        answers.answer(Fetched(1.0, f"GET {url}", 200, url[-1]))
+    assert (asking.bodies, [one.bodies for one in together]) == (["a"], [["b"], ["a"]])
+
+
+def test_requests_that_differ_in_their_queries_alone_get_their_answers() -> None:
+    answers = RecordedAnswers()
+    http = RecordedHttpClient(answers)
+    asking = [Asking(http, f"http://host?query={query}") for query in "abc"]
+    for one in asking:
+        answers.start(one.run())
+    for number, body in ((2, "c"), (0, "a"), (1, "b")):
+        text = f"GET http://host?query=…{f' #{number}' if number else ''}"
+        answers.answer(Fetched(1.0, text, 200, body))
+    assert [one.bodies for one in asking] == [["a"], ["b"], ["c"]]

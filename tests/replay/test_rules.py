@@ -13,6 +13,7 @@ from mooring.framework.features import FeatureGates
 from mooring.journal.entries import SegmentHead
 from mooring.journal.head import make_head
 from mooring.registry import default_registry, load_plugins
+from mooring.replay.recorded_plugins import trust_all
 from mooring.replay.rules import other_rules, recorded_gates, recorded_rules
 from tests.replay.recordings import write_config
 
@@ -44,7 +45,8 @@ def source(tmp_path: Path) -> Path:
 
 def test_configuration_gates_and_plugins_are_the_recorded_ones(source: Path) -> None:
     head = head_with(f"{source}:Mine")
-    rules = recorded_rules(head)
+    rules = recorded_rules(head, trusts=trust_all)
+    assert rules.is_recorded
     assert rules.gates == FeatureGates({"GenericWorkload": True})
     assert "Mine" in rules.config.profiles[0].plugins
     assert rules.text == "the recorded configuration"
@@ -54,8 +56,9 @@ def test_a_plugin_whose_file_has_changed(source: Path) -> None:
     head = head_with(f"{source}:Mine")
     source.write_text(SOURCE.replace("return 1", "return 2"))
     with pytest.raises(JournalError, match=r"plugin Mine .* has changed since: restore the file"):
-        recorded_rules(head)
+        recorded_rules(head, trusts=trust_all)
     other = other_rules(head, None, [f"{source}:Mine"])
+    assert not other.is_recorded
     assert "Mine" in other.config.profiles[0].plugins
     assert other.text == f"the recorded configuration, plugin {source}:Mine"
 
@@ -64,7 +67,7 @@ def test_a_plugin_that_is_no_longer_there(source: Path) -> None:
     head = head_with(f"{source}:Mine")
     source.unlink()
     with pytest.raises(JournalError, match=r"plugin Mine .* is no longer there: restore the file"):
-        recorded_rules(head)
+        recorded_rules(head, trusts=trust_all)
 
 
 def test_a_plugin_that_no_longer_loads(source: Path) -> None:
@@ -73,7 +76,7 @@ def test_a_plugin_that_no_longer_loads(source: Path) -> None:
         replace(one, reference="mine:Other") if one.name == "Mine" else one for one in head.plugins
     ]
     with pytest.raises(JournalError, match="a plugin of the journal no longer loads"):
-        recorded_rules(replace(head, plugins=tuple(renamed)))
+        recorded_rules(replace(head, plugins=tuple(renamed)), trusts=trust_all)
 
 
 def test_another_configuration_need_not_know_the_recorded_plugins(

@@ -7,13 +7,19 @@ from typing import Any
 
 import pytest
 
+from mooring import Plugin
 from mooring.api import KubeObject, Pod, ResourceClaim
 from mooring.api.meta import ObjectMeta
 from mooring.errors import ApiError
 from mooring.framework.handle import HttpAnswer
 from mooring.observe.attempt_random import AttemptRandom
 from mooring.scheduler.periodic_work import PeriodicWork
-from mooring.scheduler.tapped_clients import TappedClient, TappedHttpClient
+from mooring.scheduler.tapped_clients import (
+    OpenRequests,
+    PrivateAnswer,
+    TappedClient,
+    TappedHttpClient,
+)
 from mooring.scheduler.taps import SilentTap, Taps
 from mooring.testing import make_pod
 from tests.scheduler.test_periodic_work import Gate
@@ -143,13 +149,19 @@ class Web:
 
     async def get(self, url: str, **options: Any) -> HttpAnswer:
         if url.endswith("gone"):
-            raise ApiError(0, "no answer")
+            raise ApiError(0, f"no answer from {url}" if "?" in url else "no answer")
         return HttpAnswer(200, options["token"].encode())
+
+
+class Measures(Plugin):
+    """A plugin whose answers are measurements."""
+
+    records_http = True
 
 
 def test_answers_of_other_servers_are_told_without_the_token_in_the_request() -> None:
     listener = Listener()
-    client = TappedHttpClient(Web(), Taps([listener], AttemptRandom(1)))
+    client = TappedHttpClient(Web(), Taps([listener], AttemptRandom(1))).for_plugin(Measures)
     answer = asyncio.run(client.get("http://example.com/load", token="secret"))
     assert answer == HttpAnswer(200, b"secret")
     with pytest.raises(ApiError):
@@ -158,6 +170,38 @@ def test_answers_of_other_servers_are_told_without_the_token_in_the_request() ->
     assert (request, heard) == ("GET http://example.com/load", answer)
     assert nothing is None
     assert "no answer" in error
+
+
+def test_answers_are_private_unless_the_plugin_declares_measurements() -> None:
+    listener = Listener()
+    client = TappedHttpClient(Web(), Taps([listener], AttemptRandom(1)))
+    for one in (client, client.for_plugin(Plugin)):
+        answer = asyncio.run(one.get("http://example.com/load", token="secret"))
+        assert answer == HttpAnswer(200, b"secret")
+        assert listener.heard.pop()[1] == PrivateAnswer(200, b"secret")
+
+
+def test_requests_lose_user_and_values_of_the_query() -> None:
+    listener = Listener()
+    client = TappedHttpClient(Web(), Taps([listener], AttemptRandom(1)))
+    asyncio.run(client.get("http://me:secret@example.com/load?key=secret", token=""))
+    with pytest.raises(ApiError):
+        asyncio.run(client.get("http://me:secret@example.com/echo?gone", token=""))
+    assert [(request, error) for request, _, error in listener.heard] == [
+        ("GET http://example.com/load?key=…", ""),
+        ("GET http://example.com/echo?…", "0: no answer from http://example.com/echo?…"),
+    ]
+
+
+def test_requests_with_equal_texts_that_wait_at_once_are_numbered() -> None:
+    requests = OpenRequests()
+    texts = [requests.begin("fetch 1", f"http://host?query={query}") for query in "abc"]
+    assert texts == [f"GET http://host?query=…{number}" for number in ("", " #1", " #2")]
+    assert requests.begin("fetch 2", "http://host?query=d") == texts[0]
+    requests.end("fetch 1", texts[1])
+    assert requests.begin("fetch 1", "http://host?query=e") == texts[1]
+    requests.end("fetch 1", texts[0])
+    assert requests.begin("fetch 1", "http://host?query=f") == texts[0]
 
 
 async def test_taps_learn_which_periodic_work_sent_a_request() -> None:

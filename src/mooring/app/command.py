@@ -28,6 +28,7 @@ from mooring.app.options import (
 )
 from mooring.config import LoadResult, to_v1, to_yaml
 from mooring.config.extender_effects import with_extenders
+from mooring.config.secret_values import without_secrets
 from mooring.errors import ConfigError, MooringError
 from mooring.framework.plugin import Plugin
 from mooring.observe.confinement import refuse_if_confined
@@ -122,7 +123,8 @@ def _prepare(
     for warning in config.warnings:
         _warn(warning)
     if verbose(log, 2):
-        vlog(log, 2, "Using component config", config=to_yaml(to_v1(config.config)))
+        shown = without_secrets(to_v1(config.config))
+        vlog(log, 2, "Using component config", config=to_yaml(shown))
     return Command(
         options=options, registry=registry, config=config, verbosity=verbosity, drop_in=drop_in
     )

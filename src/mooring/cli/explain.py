@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import logging
 import sys
 import time
@@ -12,10 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import yaml
 
 from mooring.api import Pod
-from mooring.cli.messages import terminal_width
+from mooring.cli.journal_rules import add_trust_flag, check_trust_flag
+from mooring.cli.messages import printable_json, printable_lines, printable_yaml, terminal_width
 from mooring.cli.recorded_attempt import explain_recorded
 from mooring.cli.rule_flags import add_rule_flags, gives_rules, read_rules
 from mooring.cli.schedule import shown_nodes
@@ -80,6 +79,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="explain an attempt that a journal holds, also of a pod that is gone; no cluster is "
         "asked",
     )
+    add_trust_flag(parser)
     add_rule_flags(parser)
     parser.add_argument(
         "--nodes",
@@ -111,18 +111,18 @@ class PodExplanation(msgspec.Struct, frozen=True):
 def _run(args: argparse.Namespace) -> int:
     # What informers and plugins log is not part of the answer.
     logging.getLogger("mooring").addHandler(logging.NullHandler())
+    check_trust_flag(args)
     if args.journal is not None:
         return explain_recorded(args)
     _check(args)
     answer = asyncio.run(_explain(args))
     if args.output == "text":
-        print("\n".join(_lines(answer, terminal_width(), args.nodes)))
+        print(printable_lines(_lines(answer, terminal_width(), args.nodes)))
         return 0
     if args.output == "json":
-        print(json.dumps(answer.data, indent=2, ensure_ascii=False))
+        print(printable_json(answer.data))
     else:
-        text = yaml.safe_dump(answer.data, sort_keys=False, allow_unicode=True, width=2**31)
-        sys.stdout.write(text)
+        sys.stdout.write(printable_yaml(answer.data))
     return 0
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import yaml
 
 from mooring.api.timestamps import format_micro_time, format_time
+from mooring.cli.journal_rules import applied_rules
 from mooring.cli.journal_warnings import showing_warnings
-from mooring.cli.messages import terminal_width
+from mooring.cli.messages import printable_json, printable_lines, printable_yaml, terminal_width
 from mooring.explain.data import explanation_data
 from mooring.explain.group_explanation import tree_table
 from mooring.explain.tables import wrap
@@ -54,7 +53,7 @@ def _explain(args: argparse.Namespace) -> int:
     attempt = explained.attempt
     record = None if attempt.ends is None else attempt.ends.record
     if args.output == "text":
-        print("\n".join(_lines(explained, terminal_width(), args.nodes)))
+        print(printable_lines(_lines(explained, terminal_width(), args.nodes)))
         return 0
     data = {
         "version": VERSION,
@@ -63,28 +62,27 @@ def _explain(args: argparse.Namespace) -> int:
         "attempts": sorted({entry.attempt for entry in attempts}),
         "recorded": None if record is None else _record_data(record),
         "trial": explained.is_trial,
+        "lacking": list(explained.lacking),
         "compared": None if attempt.compared is None else _compared_data(attempt.compared),
         "tree": msgspec.to_builtins(explained.tree),
         **explanation_data([explained.found]),
     }
     if args.output == "json":
-        print(json.dumps(data, indent=2, ensure_ascii=False))
+        print(printable_json(data))
     else:
-        sys.stdout.write(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=2**31))
+        sys.stdout.write(printable_yaml(data))
     return 0
 
 
 def _rules(args: argparse.Namespace, head: SegmentHead) -> RunRules:
     from mooring.replay.replaying import RunRules
-    from mooring.replay.rules import other_rules, recorded_rules
 
-    if args.config is None and not args.plugin:
-        return RunRules(recorded_rules(head, args.plugins))
-    return RunRules(other_rules(head, args.config, args.plugin, args.plugins))
+    return RunRules(applied_rules(args, head))
 
 
 def _lines(explained: ExplainedAttempt, width: int | None, nodes: int | None) -> list[str]:
     from mooring.replay.journal_explanation import ONLY_A_TRIAL
+    from mooring.replay.report_text import left_out_text
 
     found, attempt, rules = explained.found, explained.attempt, explained.rules
     chosen, record = attempt.begins, None if attempt.ends is None else attempt.ends.record
@@ -99,6 +97,8 @@ def _lines(explained: ExplainedAttempt, width: int | None, nodes: int | None) ->
     ):
         was = record.node or record.message
         lines += wrap(f"  the journal says otherwise: {was}", width, indent="    ")
+    if explained.lacking:
+        lines += wrap(f"  {left_out_text(explained.lacking)}", width, indent="    ")
     if attempt.compared is not None:
         text = _compared_text(attempt.compared)
         lines += wrap(f"  the other scheduler: {text}", width, indent="    ")

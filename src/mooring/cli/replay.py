@@ -5,20 +5,19 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
-import json
 import logging
 import sys
 from typing import TYPE_CHECKING
 
+from mooring.cli.journal_rules import add_trust_flag, applied_rules, rules_of_recording
 from mooring.cli.journal_warnings import showing_warnings
-from mooring.cli.messages import warn
+from mooring.cli.messages import printable_json, printable_lines, warn
 from mooring.errors import JournalError
 
 if TYPE_CHECKING:
     from mooring.journal.entries import SegmentHead
     from mooring.replay.replaying import RunRules
     from mooring.replay.report import ReplayReport
-    from mooring.replay.rules import ReplayRules
 
 #: Allocations between two runs of the garbage collector: nearly all objects are freed without it.
 _COLLECTOR = (50_000, 10, 10)
@@ -29,7 +28,8 @@ _EPILOG = """\
 Without --config and --plugin, every decision must come out as it was recorded: node, message and
 totals; otherwise the exit status is 3. With other rules, --history recorded decides each attempt on
 the recorded state, and --history own lets the new placements stand. Nothing is asked and nothing is
-written: extenders answer as recorded.
+written: extenders answer as recorded. A journal is data: a plugin file that only the journal names
+is not loaded.
 """
 
 
@@ -55,6 +55,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="register a plugin; without --config, enable it in the recorded configuration, or "
         "replace the recorded one of its name; may be repeated",
     )
+    add_trust_flag(parser)
     parser.add_argument(
         "--history",
         choices=("recorded", "own"),
@@ -75,8 +76,9 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _replay(args: argparse.Namespace) -> int:
-    from mooring.replay.journal_span import read_moment
+    from mooring.replay.journal_span import first_entry, read_moment
 
+    first_entry(args.folder)
     since = read_moment(args.folder, "--from", args.since)
     until = read_moment(args.folder, "--to", args.until)
     if args.history == "own":
@@ -94,11 +96,11 @@ def _run_recorded(args: argparse.Namespace, since: float | None, until: float | 
     replay = Replay(lambda head: _rules(args, head), since=since)
     report = replay.run(read_journal(args.folder, since=since, until=until))
     if args.output == "json":
-        print(json.dumps(replay_data(report), indent=2, ensure_ascii=False))
+        print(printable_json(replay_data(report)))
     elif args.output == "html":
         sys.stdout.write(replay_page(report))
     else:
-        print("\n".join(replay_lines(report)))
+        print(printable_lines(replay_lines(report)))
     return _status(report)
 
 
@@ -116,38 +118,25 @@ def _run_own(args: argparse.Namespace, since: float | None, until: float | None)
     from mooring.replay.report_text import own_history_lines
 
     entries = read_journal(args.folder, since=since, until=until)
-    history = OwnHistory(lambda head: _applied_rules(args, head))
+    history = OwnHistory(lambda head: applied_rules(args, head))
     report = asyncio.run(history.run(entries, since))
     if args.output == "json":
-        print(json.dumps(own_history_data(report), indent=2, ensure_ascii=False))
+        print(printable_json(own_history_data(report)))
     elif args.output == "html":
         sys.stdout.write(own_history_page(report))
     else:
-        print("\n".join(own_history_lines(report)))
+        print(printable_lines(own_history_lines(report)))
     return 0
-
-
-def _has_other_rules(args: argparse.Namespace) -> bool:
-    return args.config is not None or bool(args.plugin)
-
-
-def _applied_rules(args: argparse.Namespace, head: SegmentHead) -> ReplayRules:
-    from mooring.replay.rules import other_rules, recorded_rules
-
-    if not _has_other_rules(args):
-        return recorded_rules(head, args.plugins)
-    return other_rules(head, args.config, args.plugin, args.plugins)
 
 
 def _rules(args: argparse.Namespace, head: SegmentHead) -> RunRules:
     from mooring.replay.replaying import RunRules
-    from mooring.replay.rules import recorded_rules
 
-    applied = _applied_rules(args, head)
-    if not _has_other_rules(args):
+    applied = applied_rules(args, head)
+    if applied.is_recorded:
         return RunRules(applied)
     try:
-        recorded = recorded_rules(head, args.plugins)
+        recorded = rules_of_recording(args, head)
     except JournalError as error:
         # Without them, a difference is attributed by the new scores alone.
         warn([f"the recorded rules cannot be applied: {error}"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import random
 import sys
@@ -11,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
-import yaml
 from msgspec.structs import replace
 
 from mooring.api import KubeObject, Pod, scheduling_group_key
@@ -19,7 +17,18 @@ from mooring.api.timestamps import parse_time
 from mooring.app.signals import ended_by_interrupt, run_until_done
 from mooring.cli.gate_flags import add_gate_flags, read_gates
 from mooring.cli.manifest_files import read_files
-from mooring.cli.messages import BOLD, GREEN, RED, YELLOW, painted, terminal_width, warn
+from mooring.cli.messages import (
+    BOLD,
+    GREEN,
+    RED,
+    YELLOW,
+    painted,
+    printable,
+    printable_json,
+    printable_yaml,
+    terminal_width,
+    warn,
+)
 from mooring.cli.progress import ProgressLine
 from mooring.config.rules import Rules, make_rules
 from mooring.errors import ObjectError
@@ -274,9 +283,8 @@ def _rendered(
     if explained:
         data["explain"] = [_explained_data(one) for one in explained]
     if form == "json":
-        return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=2**31)
-    return text
+        return printable_json(data) + "\n"
+    return printable_yaml(data)
 
 
 def _explained_data(one: Explained) -> dict[str, Any]:
@@ -292,10 +300,25 @@ def _lines(
 ) -> list[str]:
     lines = []
     if report.pods:
-        rows = [[found.pod.key, found.node or "-", _result(found)] for found in report.pods]
+        rows = [
+            [printable(cell) for cell in (found.pod.key, found.node or "-", _result(found))]
+            for found in report.pods
+        ]
         heading, *below = table(["POD", "NODE", "RESULT"], rows)
         lines += [painted(heading, BOLD, sys.stdout)]
         lines += [_coloured(line, found) for line, found in zip(below, report.pods, strict=True)]
+    return [*lines, *map(printable, _details(report, explained, width, nodes, bool(lines)))]
+
+
+def _details(
+    report: ScheduleReport,
+    explained: Sequence[Explained],
+    width: int | None,
+    nodes: int | None,
+    follows_table: bool,
+) -> list[str]:
+    """Return the lines after the table of pods."""
+    lines: list[str] = []
     for found in report.pods:
         if found.message and found.result != SCHEDULED:
             lines += ["", *wrap(f"{found.pod.key}: {found.message}", width, indent="  ")]
@@ -307,12 +330,12 @@ def _lines(
             lines += ["", *group_text(one.pod, one.group_attempts, width)]
         else:
             lines += ["", *explanation_text(one.attempts, width, nodes=nodes)]
-    return [*lines, "", _summary(report)] if lines else [_summary(report)]
+    return [*lines, "", _summary(report)] if lines or follows_table else [_summary(report)]
 
 
 def _coloured(line: str, found: PodResult) -> str:
     """Return a line of the table with its last cell, the result, in a colour."""
-    text = _result(found)
+    text = printable(_result(found))
     colour = _COLOURS.get(found.result, YELLOW)
     return line.removesuffix(text) + painted(text, colour, sys.stdout)
 

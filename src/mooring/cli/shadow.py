@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import json
 import logging
 import signal
 import time
@@ -18,6 +17,7 @@ from msgspec.structs import replace
 from mooring.api import Pod
 from mooring.api.durations import Duration
 from mooring.cli.journal_flags import add_journal_flags
+from mooring.cli.messages import printable, printable_json, printable_lines
 from mooring.cli.rule_flags import add_rule_flags, read_rules
 from mooring.config import LoadResult, default_config, load_config
 from mooring.config.rules import Rules
@@ -118,9 +118,9 @@ async def _follow(args: argparse.Namespace) -> None:
         await _wait(args.duration, looking(shadow, is_told=args.output == "text"))
         _ask_pending(shadow, running)
     if args.output == "json":
-        print(json.dumps(_data(shadow.report, rules.text), indent=2, ensure_ascii=False))
+        print(printable_json(_data(shadow.report, rules.text)))
     else:
-        print("\n".join(report_lines(shadow.report)))
+        print(printable_lines(report_lines(shadow.report)))
 
 
 @contextlib.asynccontextmanager
@@ -206,7 +206,7 @@ def _tell(found: PodComparison) -> None:
     from mooring.shadow.comparison import Verdict
 
     if found.verdict is not Verdict.AGREED:
-        print(f"{found.pod}: {_difference(found)}", flush=True)
+        print(printable(f"{found.pod}: {_difference(found)}"), flush=True)
 
 
 def _difference(found: PodComparison) -> str:

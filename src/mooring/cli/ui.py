@@ -12,6 +12,7 @@ import webbrowser
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from mooring.cli.journal_rules import add_trust_flag, applied_rules, check_trust_flag
 from mooring.cli.rule_flags import add_rule_flags, gives_rules, read_rules
 from mooring.cli.scheduler_flags import add_scheduler_flags, read_scheduler_address
 from mooring.errors import ConfigError, MooringError
@@ -58,6 +59,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="DIR",
         help="show the past from the folder that was given to --journal, and no cluster",
     )
+    add_trust_flag(parser)
     parser.add_argument(
         "--no-browser", action="store_true", help="print the address without opening a browser"
     )
@@ -74,6 +76,7 @@ def _port(text: str) -> int:
 def _run(args: argparse.Namespace) -> int:
     # What informers and plugins log does not belong beside the address.
     logging.getLogger("mooring").addHandler(logging.NullHandler())
+    check_trust_flag(args)
     asyncio.run(_serve(args))
     return 0
 
@@ -144,17 +147,10 @@ def _check_journal_flags(args: argparse.Namespace) -> None:
 
 
 async def _serve_journal(args: argparse.Namespace, listener: socket.socket) -> None:
-    from mooring.journal.entries import SegmentHead
-    from mooring.replay.rules import ReplayRules, other_rules, recorded_rules
     from mooring.ui.page_past import PagePast
 
-    def rules_of(head: SegmentHead) -> ReplayRules:
-        if args.config is None and not args.plugin:
-            return recorded_rules(head, args.plugins)
-        return other_rules(head, args.config, args.plugin, args.plugins)
-
     _check_journal_flags(args)
-    past = PagePast(args.journal, rules_of)
+    past = PagePast(args.journal, lambda head: applied_rules(args, head))
     try:
         await _serve_page(args, listener, await past.read(past.end), (), past=past)
     finally:

@@ -297,6 +297,12 @@ def _normalizes_with_nodes(plugin: Plugin) -> bool:
     return call is not None and takes_all(METHODS["normalize_score"][1], call)
 
 
+def _handle_for(handle: Handle, plugin: type[Plugin]) -> Handle:
+    """Return the handle of a plugin; other handles than ProfileHandle are for all plugins."""
+    make: Callable[[type[Plugin]], Handle] | None = getattr(handle, "for_plugin", None)
+    return handle if make is None else make(plugin)
+
+
 def _instances(resolved: ResolvedProfile, registry: Registry, handle: Handle) -> dict[str, Plugin]:
     instances: dict[str, Plugin] = {}
     for name in resolved.plugins:
@@ -304,7 +310,7 @@ def _instances(resolved: ResolvedProfile, registry: Registry, handle: Handle) ->
         if plugin is None:
             raise PluginError(f'plugin "{name}" is not registered', plugin=name)
         try:
-            instances[name] = plugin(resolved.args.get(name), handle)
+            instances[name] = plugin(resolved.args.get(name), _handle_for(handle, plugin))
         except BaseException as error:
             raise_if_external(error)
             text = f"initializing: {error_text(error)}"

@@ -35,6 +35,7 @@ from mooring.framework.handle import (
 from mooring.framework.listers import Lister
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
+from mooring.framework.plugin import Plugin
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.pod_groups import PodGroups
 from mooring.framework.pod_info import PodInfo, PodInfos
@@ -140,6 +141,13 @@ class ProfileHandle:
         self._signer: PodSigner | None = None
         self.progress: Callable[[], None] = shared.progress.step
         self.pod_info: Callable[[Pod], PodInfo] = shared.pod_infos.of
+
+    def for_plugin(self, plugin: type[Plugin]) -> ProfileHandle:
+        """Return the handle of a plugin: this one, unless its clients depend on the plugin."""
+        http, client = _client_for(self.http, plugin), _client_for(self.client, plugin)
+        if http is self.http and client is self.client:
+            return self
+        return PluginHandle(self, client, http)
 
     @property
     def snapshot(self) -> Nodes:
@@ -280,6 +288,38 @@ class ProfileHandle:
             self._signer = PodSigner(self.profile)
         signature = self._signer.sign(state, pod)
         return None if signature is None else signature.key
+
+
+class PluginHandle(ProfileHandle):
+    """The handle of one plugin of a profile, with clients of its own."""
+
+    def __init__(self, outer: ProfileHandle, client: ApiClient, http: HttpClient) -> None:
+        self.__dict__.update(outer.__dict__)
+        self._outer = outer
+        self.client = client
+        self.http = http
+
+    @property
+    def profile(self) -> Profile:  # type: ignore[override]
+        """The profile, which exists after its plugins."""
+        return self._outer.profile
+
+    def sign(self, state: CycleState, pod: Pod) -> Hashable | None:
+        """Return the pod's signature, as the handle of the profile does."""
+        return self._outer.sign(state, pod)
+
+
+class _PluginClients(Protocol):
+    """A client that gives each plugin one of its own."""
+
+    def for_plugin(self, plugin: type[Plugin]) -> Any:
+        """Return the client of a plugin."""
+        ...
+
+
+def _client_for(client: Any, plugin: type[Plugin]) -> Any:
+    make: _PluginClients | None = client if hasattr(type(client), "for_plugin") else None
+    return client if make is None else make.for_plugin(plugin)
 
 
 def _contained(call: Callable[..., object] | None) -> Callable[..., None] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.examination import Examination
 from mooring.explain.questions import AnswerLimitError, TooManyQuestions
 from mooring.framework.tried_groups import GroupLine
+from mooring.journal.entries import RecordedPlugin
 
 #: The timeout of a replay, in seconds.
 REPLAY_SECONDS = 40.0
@@ -56,10 +57,13 @@ class JournalAnswer(msgspec.Struct, frozen=True, kw_only=True):
 class AttemptReplayer(Protocol):
     """An object that replays attempts of a journal."""
 
-    async def replay(self, folder: Path, question: JournalQuestion) -> JournalAnswer | None:
+    async def replay(
+        self, folder: Path, question: JournalQuestion, plugins: Collection[RecordedPlugin]
+    ) -> JournalAnswer | None:
         """Replay an attempt without blocking the scheduling loop; None if it is not recorded.
 
-        Raise AnswerLimitError if the replay exceeds a limit of time or memory.
+        Only the files of `plugins` are loaded, whatever the journal names. Raise AnswerLimitError
+        if the replay exceeds a limit of time or memory.
         """
         ...
 
@@ -72,11 +76,17 @@ class JournalAnswers:
     """The answers of the journal that this process writes, one at a time."""
 
     def __init__(
-        self, folder: str | os.PathLike[str], flush: Flush, replayer: AttemptReplayer
+        self,
+        folder: str | os.PathLike[str],
+        flush: Flush,
+        replayer: AttemptReplayer,
+        plugins: Collection[RecordedPlugin] = (),
     ) -> None:
+        """Answer from a folder; `plugins` are those that this process has run."""
         self._folder = Path(folder)
         self._flush = flush
         self._replayer = replayer
+        self._plugins = plugins
         self._is_busy = False
 
     async def explain(self, question: JournalQuestion) -> JournalAnswer | None:
@@ -92,7 +102,7 @@ class JournalAnswers:
             # Decisions of the last second may not be in the file yet.
             await asyncio.to_thread(self._flush, _FLUSH_SECONDS)
             async with asyncio.timeout(REPLAY_SECONDS):
-                return await self._replayer.replay(self._folder, question)
+                return await self._replayer.replay(self._folder, question, self._plugins)
         except TimeoutError:
             raise AnswerLimitError(
                 f"the attempt could not be replayed from the journal within {REPLAY_SECONDS:.0f} s:"

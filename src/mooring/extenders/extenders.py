@@ -10,7 +10,7 @@ from typing import overload
 
 from mooring.config.defaults import EXTENDER_TIMEOUT
 from mooring.config.types import Extender as ExtenderConfig
-from mooring.errors import ConfigError
+from mooring.errors import ConfigError, safe_url
 from mooring.extenders.http_extender import HttpExtender
 from mooring.extenders.webhook import MAX_RESPONSE, Webhook
 from mooring.observe.clock import Clock, SystemClock
@@ -67,7 +67,7 @@ def _make_extender(
         webhook = Webhook(config, clock, before_write, max_response=max_response)
         return HttpExtender(config, webhook)
     except ConfigError as error:
-        text = f"couldn't build extenders: {config.url_prefix}: {error.message}"
+        text = f"couldn't build extenders: {safe_url(config.url_prefix)}: {error.message}"
         raise ConfigError(text) from None
 
 

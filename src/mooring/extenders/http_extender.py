@@ -11,7 +11,7 @@ import msgspec
 
 from mooring.api import Pod
 from mooring.config.types import Extender as ExtenderConfig
-from mooring.errors import ExtenderError
+from mooring.errors import ExtenderError, safe_url
 from mooring.extenders.extender_arguments import (
     ExtenderArgs,
     ExtenderBindingArgs,
@@ -48,7 +48,7 @@ class HttpExtender:
     """A client of one webhook (`framework.extender.Extender`). Failures raise ExtenderError."""
 
     def __init__(self, config: ExtenderConfig, webhook: Webhook) -> None:
-        self.name = config.url_prefix
+        self.name = safe_url(config.url_prefix)
         self.weight = config.weight
         self.ignorable = config.ignorable
         self.is_filter = bool(config.filter_verb)

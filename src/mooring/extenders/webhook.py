@@ -27,7 +27,7 @@ from mooring.client.transport import Response, WithheldError, withholding
 from mooring.config.defaults import EXTENDER_TIMEOUT
 from mooring.config.types import Extender as ExtenderConfig
 from mooring.config.types import ExtenderTLSConfig
-from mooring.errors import ConfigError, ExtenderError
+from mooring.errors import ConfigError, ExtenderError, safe_url
 from mooring.observe.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -223,7 +223,8 @@ def _tls_settings(config: ExtenderConfig) -> TlsSettings:
     key = Pem(tls.key_file, tls.key_data)
     if bool(certificate) != bool(key):
         log.warning(
-            "The extender %s has only one of certificate and key: none is shown", config.url_prefix
+            "The extender %s has only one of certificate and key: none is shown",
+            safe_url(config.url_prefix),
         )
     return TlsSettings(
         authority=authority,

@@ -70,6 +70,9 @@ class Plugin:
     skips_resizes: ClassVar[bool] = False
     #: Whether a pod whose resize is refused after Filter is retried on the events of this plugin.
     limits_resizes: ClassVar[bool] = False
+    #: Whether the answers that the plugin gets through `handle.http` are measurements, which a
+    #: journal may hold. Otherwise it leaves them out, because they may hold secrets.
+    records_http: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Set the default name."""

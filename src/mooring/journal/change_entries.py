@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from mooring.api import FinishedPod, Pod
 from mooring.client.resources import find_resource
 from mooring.journal.entries import FINISHED_PODS, Change, PodUpdate
-from mooring.journal.omission import encode_object
+from mooring.journal.omission import encode_object, encode_status
 
 
 def change_entry(time: float, kind: Any, old: Any, new: Any) -> Change | PodUpdate:
@@ -25,12 +24,13 @@ def change_entry(time: float, kind: Any, old: Any, new: Any) -> Change | PodUpda
             return update
     obj = old if new is None else new
     meta = obj.metadata
+    name = FINISHED_PODS if kind is FinishedPod else find_resource(kind).name
     return Change(
         time,
-        FINISHED_PODS if kind is FinishedPod else find_resource(kind).name,
+        name,
         meta.namespace,
         meta.name,
-        encode_object(obj),
+        encode_object(obj, name),
         old is not None,
         new is None,
     )
@@ -51,6 +51,6 @@ def _pod_update(time: float, old: Pod, new: Pod) -> PodUpdate | None:
         meta.name,
         version,
         node,
-        msgspec.Raw(msgspec.json.encode(new.status)),
+        encode_status(new.status),
         None if labels == before.labels else labels,
     )

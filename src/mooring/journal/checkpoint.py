@@ -61,7 +61,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
         for kind, objects in self.stores:
             for obj in objects:
                 named = FINISHED_PODS if isinstance(obj, FinishedPod) else kind
-                yield CheckpointObject(time, named, encode_object(obj))
+                yield CheckpointObject(time, named, encode_object(obj, kind))
         for pod in self.placed:
             uid, node = pod.metadata.uid, pod.spec.node_name
             if uid not in self.assumed:

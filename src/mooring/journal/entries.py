@@ -30,7 +30,7 @@ import msgspec
 from mooring.explain.attempt_record import AttemptRecord
 
 #: The version of the format; readers refuse newer ones.
-FORMAT = 3
+FORMAT = 4
 
 #: Stands for no object where an object may be: msgspec cannot decode `Raw | None`.
 NOT_ASSUMED = msgspec.Raw(b"null")
@@ -184,7 +184,9 @@ class Fetched(JournalEntry, frozen=True, tag="fetched", gc=False):
     """The answer to a request of a plugin to a server, which may change the plugin's state."""
 
     #: "GET URL" of `handle.http`, or verb, kind, and namespace and name of `handle.client`, such as
-    #: "patch resourceclaims.v1.resource.k8s.io shop/gpu".
+    #: "patch resourceclaims.v1.resource.k8s.io shop/gpu". The URL is that of `errors.safe_url`; if
+    #: the same work sends requests with equal texts at once, " #1", " #2"… follows from the second
+    #: on.
     request: str
     #: The HTTP status of `handle.http`; otherwise 0.
     status: int
@@ -197,6 +199,8 @@ class Fetched(JournalEntry, frozen=True, tag="fetched", gc=False):
     #: Whether the body is left out because it equals the body of the previous answer to this
     #: request in the segment. Readers restore it.
     repeated: bool = False
+    #: If the body is left out because it may hold secrets: its keyed digest (`left_out.digest`).
+    left_out: str = ""
 
 
 class WorkBegins(JournalEntry, frozen=True, tag="work", gc=False):

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import os
 import uuid
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from mooring.config import LoadResult, to_v1
+from mooring.config.secret_values import without_secrets
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.journal.entries import FORMAT, RecordedPlugin, SegmentHead
 from mooring.queue.unschedulable_timeouts import DEFAULT_MAX_IN_UNSCHEDULABLE
 from mooring.registry import Registry
-
-#: Replaces a secret of the configuration.
-_LEFT_OUT = "(left out)"
-_SECRETS = frozenset({"token", "password", "keydata"})
 
 
 def make_head(
@@ -45,11 +42,11 @@ def make_head(
         first=True,
         release=features.release.version,
         min_compatibility=features.version.min_compatibility_text,
-        config=_without_secrets(to_v1(config.config)),
+        config=without_secrets(to_v1(config.config)),
         gates=dict(features.settings),
         plugins=tuple(_plugins(registry, names)),
         max_in_unschedulable=max_in_unschedulable,
-        their_config=None if theirs is None else _without_secrets(to_v1(theirs.config)),
+        their_config=None if theirs is None else without_secrets(to_v1(theirs.config)),
     )
 
 
@@ -57,14 +54,20 @@ def _plugins(registry: Registry, names: Iterable[str]) -> Iterable[RecordedPlugi
     for name in names:
         plugin = registry.get(name)
         if plugin is not None:
-            file = _file_of(plugin)
-            reference = f"{plugin.__module__}:{plugin.__qualname__}"
-            yield RecordedPlugin(name, reference, file, _sha256(file))
+            yield describe_plugin(plugin)
+
+
+def describe_plugin(plugin: type[Plugin]) -> RecordedPlugin:
+    """Return a plugin class as a journal names it."""
+    file = _file_of(plugin)
+    reference = f"{plugin.__module__}:{plugin.__qualname__}"
+    return RecordedPlugin(plugin.name, reference, file, _sha256(file))
 
 
 def _file_of(plugin: type[Plugin]) -> str:
     try:
-        return inspect.getsourcefile(plugin) or ""
+        file = inspect.getsourcefile(plugin)
+        return os.path.abspath(file) if file else ""
     except (TypeError, OSError):
         # It was defined in a prompt or by `exec`.
         return ""
@@ -75,14 +78,3 @@ def _sha256(file: str) -> str:
         return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
     except OSError:
         return ""
-
-
-def _without_secrets(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {
-            key: _LEFT_OUT if key.lower() in _SECRETS and each else _without_secrets(each)
-            for key, each in value.items()
-        }
-    if isinstance(value, list | tuple):
-        return [_without_secrets(each) for each in value]
-    return value

@@ -7,6 +7,7 @@ import asyncio
 from mooring.config import LoadResult
 from mooring.explain.journal_questions import AttemptReplayer, JournalAnswers
 from mooring.framework.features import FeatureGates
+from mooring.journal.entries import RecordedPlugin
 from mooring.journal.head import make_head
 from mooring.journal.journal import SchedulingJournal
 from mooring.journal.journal_limits import MAX_BYTES
@@ -31,6 +32,8 @@ class JournalFolder:
         """Take a folder; raise JournalError if it cannot be used."""
         self._writer = SegmentWriter(locate(folder), max_bytes=max_bytes)
         self._thread: JournalThread | None = None
+        #: The plugins of every scheduler of this process.
+        self._plugins: set[RecordedPlugin] = set()
 
     def begin(
         self,
@@ -55,6 +58,7 @@ class JournalFolder:
             max_in_unschedulable=max_in_unschedulable,
             theirs=theirs,
         )
+        self._plugins.update(head.plugins)
         return SchedulingJournal(self._writer, head, clock, JournalMetrics(metrics.registry))
 
     def follow(self, journal: SchedulingJournal, running: RunningScheduler) -> None:
@@ -72,7 +76,7 @@ class JournalFolder:
         """Return an object that answers questions from this journal; None without a replayer."""
         if replayer is None:
             return None
-        return JournalAnswers(self._writer.folder, self.flush, replayer)
+        return JournalAnswers(self._writer.folder, self.flush, replayer, self._plugins)
 
     async def end(self) -> None:
         """Write what waits, after the scheduler has ended. Another one may begin."""

@@ -8,6 +8,7 @@ the entries.
 
 from __future__ import annotations
 
+import errno
 import itertools
 import logging
 import os
@@ -33,7 +34,7 @@ from mooring.journal.entries import (
     Reserved,
     SegmentHead,
 )
-from mooring.journal.frames import TornFrameError, read_frames
+from mooring.journal.frames import NOT_REGULAR, TornFrameError, open_segment, read_frames
 from mooring.journal.segments import SegmentFile, list_segments, segment_path
 from mooring.observe.logs import kv
 
@@ -52,6 +53,14 @@ _CHECKPOINT = (
 )
 _ENTRY: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Entry)
 _ANY = msgspec.json.Decoder()
+#: What decoding raises; RecursionError if lists are nested deeply.
+_NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+#: The first second of the year 10000: later times cannot be written.
+_MAX_TIME = 253402300800.0
+#: The longest head, in bytes: a configuration is far shorter.
+_MAX_HEAD = 2**24
+#: About as many bytes of a block are decoded at once.
+_PART = 2**20
 
 
 def read_journal(
@@ -124,13 +133,12 @@ def _check_gaps(folder: Path, files: Sequence[SegmentFile], segments: Sequence[_
     present = {file.number for file in files}
     for earlier, later in itertools.pairwise(segments):
         between = range(earlier.file.number + 1, later.file.number)
-        if earlier.head.run == later.head.run:
-            lost = list(between)
-        else:
-            lost = [number for number in between if number not in present]
-        if lost:
+        found = () if earlier.head.run == later.head.run else present
+        # The first one, however many there are.
+        lost = next((number for number in between if number not in found), None)
+        if lost is not None:
             raise JournalError(
-                f"{folder}: {segment_path(folder, lost[0]).name} is missing or empty: restore it "
+                f"{folder}: {segment_path(folder, lost).name} is missing or empty: restore it "
                 f"from a copy, or remove {earlier.file.path.name} and the files before it, and "
                 "read the rest"
             )
@@ -148,8 +156,10 @@ class _Segment:
     def entries(self, is_wanted: Callable[[bytes], bool] | None = None) -> Iterator[Entry]:
         """Yield the entries in the order of the file, or those whose line is wanted."""
         bodies: dict[str, str] = {}
-        for block in _blocks(self):
-            for entry in self._block_entries(block, is_wanted):
+        path = self.file.path
+        for part in itertools.chain.from_iterable(map(_parts, _blocks(self))):
+            for entry in self._block_entries(part, is_wanted):
+                _check_time(path, entry)
                 if type(entry) is AttemptEnds and entry.reserved:
                     record = entry.record
                     yield entry
@@ -167,7 +177,7 @@ class _Segment:
             return map(self._entry, filter(is_wanted, block.splitlines()))
         try:
             found: list[Entry] = _ENTRY.decode_lines(block)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except _NO_JSON:
             # Return the entries before the one that cannot be decoded.
             return map(self._entry, block.splitlines())
         return found
@@ -175,7 +185,7 @@ class _Segment:
     def _entry(self, line: bytes) -> Entry:
         try:
             entry: Entry = _ENTRY.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except _NO_JSON as error:
             raise JournalError(
                 f"{self.file.path} holds an entry that this version of Mooring does not know "
                 f"({error}): read it with Mooring {self.head.mooring}, which wrote it"
@@ -199,12 +209,24 @@ class _Segment:
         return any(isinstance(entry, CheckpointEnds) for entry in self.entries())
 
 
+def _parts(block: bytes) -> Iterator[bytes]:
+    """Yield the lines of a block in parts, so that not all entries of a long one exist at once."""
+    begin = 0
+    while len(block) - begin > _PART:
+        end = block.find(b"\n", begin + _PART) + 1
+        if not end:
+            break
+        yield block[begin:end]
+        begin = end
+    yield block[begin:] if begin else block
+
+
 def _blocks(segment: _Segment) -> Iterator[bytes]:
     """Yield the lines of each frame."""
     path = segment.file.path
     segment.torn_at = None
     try:
-        with path.open("rb") as file:
+        with open_segment(path) as file:
             yield from read_frames(file, str(path))
     except TornFrameError as torn:
         segment.torn_at = torn.offset
@@ -214,17 +236,24 @@ def _blocks(segment: _Segment) -> Iterator[bytes]:
             "--journal-max-bytes: read it again"
         ) from error
     except OSError as error:
-        raise JournalError(f"{path}: {error.strerror}: restore it from a copy") from error
+        raise JournalError(_unreadable(path, error)) from error
+
+
+def _unreadable(path: Path, error: OSError) -> str:
+    if error.strerror == NOT_REGULAR or error.errno in (errno.ELOOP, errno.ENXIO):
+        # A link, a socket.
+        return f"{path} cannot be read: {NOT_REGULAR}; restore it from a copy, or remove it"
+    return f"{path}: {error.strerror}: make it readable to this user, or restore it from a copy"
 
 
 def _open(file: SegmentFile) -> _Segment | None:
     """Read the head of a segment; None if it was created right before the writer was killed."""
     path = file.path
     try:
-        with path.open("rb") as opened:
+        with open_segment(path) as opened:
             first = next(read_frames(opened, str(path)), b"")
     except OSError as error:
-        raise JournalError(f"{path}: {error.strerror}: make it readable to this user") from error
+        raise JournalError(_unreadable(path, error)) from error
     except TornFrameError as torn:
         _warn(path, torn.offset)
         return None
@@ -236,8 +265,8 @@ def _open(file: SegmentFile) -> _Segment | None:
 
 def _head(path: Path, line: bytes) -> SegmentHead:
     try:
-        found: Any = _ANY.decode(line)
-    except msgspec.DecodeError:
+        found: Any = _ANY.decode(line) if len(line) <= _MAX_HEAD else None
+    except _NO_JSON:
         found = None
     if not isinstance(found, list) or len(found) < 4 or found[0] != "head":
         raise JournalError(
@@ -250,8 +279,27 @@ def _head(path: Path, line: bytes) -> SegmentHead:
             f"{path} is of a newer version (format {format}, Mooring {mooring}; this one reads "
             f"format {FORMAT}): read it with Mooring {mooring} or newer"
         )
-    head: SegmentHead = msgspec.convert(found, SegmentHead)
+    try:
+        head: SegmentHead = msgspec.convert(found, SegmentHead)
+    except msgspec.ValidationError as error:
+        raise JournalError(
+            f"{path} has a head that this version of Mooring does not know ({error}): read it with "
+            f"Mooring {mooring}, which wrote it"
+        ) from error
+    _check_time(path, head)
     return head
+
+
+def _check_time(path: Path, entry: Entry) -> None:
+    """Raise JournalError if the time of an entry is not one that can be shown."""
+    time = entry.time
+    if type(entry) is AttemptEnds and 0.0 <= time < _MAX_TIME:
+        time = entry.record.time
+    if not 0.0 <= time < _MAX_TIME:
+        raise JournalError(
+            f"{path} holds an entry with the time {time}, which is before 1970 or after 9999: "
+            "restore it from a copy, or remove it"
+        )
 
 
 def _warn(path: Path, offset: int) -> None:

@@ -1,7 +1,8 @@
 """What a journal leaves out of objects: it decides nothing, and may hold secrets.
 
 These are the environment, command, arguments, probes and hooks of containers, also in the templates
-of workloads, and the annotation in which `kubectl apply` keeps a copy of the whole object.
+of workloads, their last messages, parameters of volumes and of storage classes, the values of
+Secrets, and the annotation in which `kubectl apply` keeps a copy of the whole object.
 """
 
 from __future__ import annotations
@@ -11,10 +12,21 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from mooring.api import CustomResource, KubeObject, Pod
-from mooring.api.containers import Container
+from mooring.api import (
+    CustomResource,
+    KubeObject,
+    PersistentVolume,
+    Pod,
+    StorageClass,
+    VolumeAttributesClass,
+)
+from mooring.api.containers import Container, ContainerStatus
 from mooring.api.meta import ObjectMeta
-from mooring.api.pod import PodSpec, PodTemplateSpec
+from mooring.api.pod import PodSpec, PodStatus, PodTemplateSpec
+from mooring.api.volumes import Volume
+from mooring.config.secret_values import LEFT_OUT
+from mooring.errors import safe_url
+from mooring.journal.left_out import bare_secret, is_secret
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -34,11 +46,23 @@ OMITTED = frozenset(
 _CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
 
 
-def encode_object(obj: KubeObject) -> msgspec.Raw:
-    """Return an object as JSON, without what is left out."""
+#: The maps of volumes whose values are left out: the name of the source, and of the map in it.
+_PARAMETERS = frozenset({("csi", "volumeAttributes"), ("flexVolume", "options")})
+
+
+def encode_object(obj: KubeObject, kind: str = "") -> msgspec.Raw:
+    """Return an object as JSON, without what is left out; `kind` is "plural.version.group"."""
     if isinstance(obj, CustomResource):
-        return msgspec.Raw(msgspec.json.encode(_bare_value(obj.raw, "")))
+        bare = _bare_value(obj.raw, "")
+        return msgspec.Raw(
+            msgspec.json.encode(bare_secret(bare) if is_secret(obj.raw, kind) else bare)
+        )
     return msgspec.Raw(msgspec.json.encode(_bare(obj)))
+
+
+def encode_status(status: PodStatus) -> msgspec.Raw:
+    """Return the status of a pod as JSON, without what is left out."""
+    return msgspec.Raw(msgspec.json.encode(_bare_status(status)))
 
 
 def _bare(obj: Any) -> Any:
@@ -49,6 +73,13 @@ def _bare(obj: Any) -> Any:
         spec: Any = _bare_pod_spec(obj.spec)
         if spec is not obj.spec:
             changes["spec"] = spec
+        status = _bare_status(obj.status)
+        if status is not obj.status:
+            changes["status"] = status
+    elif isinstance(obj, PersistentVolume):
+        changes["spec"] = _bare_source(obj.spec)
+    elif isinstance(obj, StorageClass | VolumeAttributesClass):
+        changes["parameters"] = _without_values(obj.parameters)
     else:
         template = getattr(getattr(obj, "spec", None), "template", None)
         if isinstance(template, PodTemplateSpec):
@@ -70,15 +101,69 @@ def _bare_pod_spec(spec: PodSpec) -> PodSpec:
     containers = _bare_containers(spec.containers)
     init = _bare_containers(spec.init_containers)
     ephemeral = _bare_containers(spec.ephemeral_containers)
+    volumes = _bare_volumes(spec.volumes)
     if (
         containers is spec.containers
         and init is spec.init_containers
         and ephemeral is spec.ephemeral_containers
+        and volumes is spec.volumes
     ):
         return spec
     return replace(
-        spec, containers=containers, init_containers=init, ephemeral_containers=ephemeral
+        spec,
+        containers=containers,
+        init_containers=init,
+        ephemeral_containers=ephemeral,
+        volumes=volumes,
     )
+
+
+def _bare_volumes(volumes: tuple[Volume, ...]) -> tuple[Volume, ...]:
+    """Return volumes without what is left out; the same tuple if there is nothing."""
+    for volume in volumes:
+        if volume.csi is not None or volume.flex_volume is not None or volume.git_repo is not None:
+            return tuple(map(_bare_source, volumes))
+    return volumes
+
+
+def _bare_source(spec: Any) -> Any:
+    """Return a volume of a pod, or the spec of a PersistentVolume, without its parameters."""
+    changes: dict[str, Any] = {}
+    if spec.csi is not None:
+        attributes = _without_values(spec.csi.volume_attributes)
+        changes["csi"] = replace(spec.csi, volume_attributes=attributes)
+    if spec.flex_volume is not None:
+        changes["flex_volume"] = _bare_value(spec.flex_volume, "flexVolume")
+    if getattr(spec, "git_repo", None) is not None:
+        changes["git_repo"] = _bare_value(spec.git_repo, "gitRepo")
+    return replace(spec, **changes) if changes else spec
+
+
+def _without_values(parameters: Any) -> Any:
+    """Return the keys of a map; a journal shows which parameters there are."""
+    return dict.fromkeys(parameters, LEFT_OUT) if isinstance(parameters, dict) else {}
+
+
+def _bare_status(status: PodStatus) -> PodStatus:
+    """Return the status of a pod without the last messages of containers, which may be logs."""
+    changes: dict[str, Any] = {}
+    for field in ("init_container_statuses", "container_statuses", "ephemeral_container_statuses"):
+        statuses = getattr(status, field)
+        if any("terminated" in one.state or "terminated" in one.last_state for one in statuses):
+            changes[field] = tuple(map(_bare_container_status, statuses))
+    return replace(status, **changes) if changes else status
+
+
+def _bare_container_status(status: ContainerStatus) -> ContainerStatus:
+    state, last_state = _bare_state(status.state), _bare_state(status.last_state)
+    return replace(status, state=state, last_state=last_state)
+
+
+def _bare_state(state: dict[str, Any]) -> dict[str, Any]:
+    ended = state.get("terminated")
+    if not isinstance(ended, dict) or "message" not in ended:
+        return state
+    return {**state, "terminated": {**ended, "message": LEFT_OUT}}
 
 
 def _bare_containers(containers: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -121,7 +206,7 @@ def _bare_value(value: Any, key: str) -> Any:
     """Return a JSON value without what is left out; `key` is its name in the map around it."""
     if isinstance(value, dict):
         return {
-            name: _bare_value(each, name)
+            name: _bare_member(key, name, each)
             for name, each in value.items()
             if not (key == "annotations" and name == LAST_APPLIED)
         }
@@ -130,6 +215,15 @@ def _bare_value(value: Any, key: str) -> Any:
             value = [_without_omitted(each) for each in value]
         return [_bare_value(each, "") for each in value]
     return value
+
+
+def _bare_member(key: str, name: str, value: Any) -> Any:
+    """Return a member of the map `key` without what is left out."""
+    if (key, name) in _PARAMETERS:
+        return _without_values(value)
+    if (key, name) == ("gitRepo", "repository") and isinstance(value, str):
+        return safe_url(value)
+    return _bare_value(value, name)
 
 
 def _without_omitted(container: Any) -> Any:

@@ -14,7 +14,9 @@ import msgspec
 from mooring.api import KubeObject
 from mooring.framework.handle import HttpAnswer
 from mooring.journal.entries import CheckpointWork, Fetched
+from mooring.journal.left_out import digest
 from mooring.journal.omission import encode_object
+from mooring.scheduler.tapped_clients import PrivateAnswer
 
 #: Bodies with fewer bytes are always written in full.
 _LONG = 1024
@@ -37,7 +39,9 @@ class Fetch(msgspec.Struct, frozen=True):
         """Return whether the request succeeded."""
         if self.error:
             return False
-        return not isinstance(self.answer, HttpAnswer) or 200 <= self.answer.status < 300
+        return not isinstance(self.answer, HttpAnswer | PrivateAnswer) or (
+            200 <= self.answer.status < 300
+        )
 
 
 class WorkRun(msgspec.Struct):
@@ -114,14 +118,26 @@ class AnswerEncoder:
 
 
 def encoded(fetch: Fetch) -> Fetched:
-    """Return the entry of an answer, with its whole body."""
+    """Return the entry of an answer, with its whole body unless it is private."""
     answer, status = fetch.answer, 0
+    # The resource follows the verb.
+    kind = fetch.request.split(" ", 2)[1]
+    if isinstance(answer, PrivateAnswer):
+        return Fetched(
+            fetch.time,
+            fetch.request,
+            answer.status,
+            "",
+            fetch.error,
+            fetch.work,
+            left_out=digest(answer.body),
+        )
     if answer is None:
         body = ""
     elif isinstance(answer, HttpAnswer):
         status, body = answer.status, answer.body.decode(errors="replace")
     elif isinstance(answer, KubeObject):
-        body = bytes(encode_object(answer)).decode()
+        body = bytes(encode_object(answer, kind)).decode()
     else:
-        body = msgspec.json.encode([encode_object(obj) for obj in answer]).decode()
+        body = msgspec.json.encode([encode_object(obj, kind) for obj in answer]).decode()
     return Fetched(fetch.time, fetch.request, status, body, fetch.error, fetch.work)

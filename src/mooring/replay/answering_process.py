@@ -12,6 +12,7 @@ import logging
 import os
 import resource
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
@@ -19,11 +20,12 @@ import msgspec
 from mooring.errors import JournalError, MooringError
 from mooring.explain.data import explanation_data
 from mooring.explain.journal_questions import JournalQuestion
-from mooring.journal.entries import AttemptBegins, SegmentHead
+from mooring.journal.entries import AttemptBegins, RecordedPlugin
 from mooring.journal.journal_reading import find_entries
 from mooring.replay.child_replayer import AnsweringRequest, AnsweringResult
 from mooring.replay.journal_explanation import ONLY_A_TRIAL, explain_attempt
 from mooring.replay.replaying import RunRules
+from mooring.replay.report_text import left_out_text
 from mooring.replay.rules import recorded_rules
 
 #: The memory that a replay may use.
@@ -62,13 +64,19 @@ def find_attempt(folder: Path, question: JournalQuestion) -> AttemptBegins | Non
     return None
 
 
-def answer(folder: Path, question: JournalQuestion) -> AnsweringResult:
-    """Find and replay an attempt by the recorded rules."""
+def answer(
+    folder: Path, question: JournalQuestion, plugins: Collection[RecordedPlugin] = ()
+) -> AnsweringResult:
+    """Find and replay an attempt by the recorded rules; load the files of `plugins` only."""
     chosen = find_attempt(folder, question)
     if chosen is None:
         return AnsweringResult()
     try:
-        explained = explain_attempt(folder, chosen, _rules)
+        explained = explain_attempt(
+            folder,
+            chosen,
+            lambda head: RunRules(recorded_rules(head, trusts=plugins.__contains__)),
+        )
     except MooringError as error:
         return AnsweringResult(known=True, problem=str(error))
     found, ends = explained.found, explained.attempt.ends
@@ -79,19 +87,17 @@ def answer(folder: Path, question: JournalQuestion) -> AnsweringResult:
     ):
         was, now = record.node or record.message, decision.node_name or decision.message
         problem = f"the replay decided otherwise: {now}; recorded was: {was}"
+        if explained.lacking:
+            problem = f"{left_out_text(explained.lacking)}; {problem}"
     return AnsweringResult(True, explanation_data([found]), record, problem, list(explained.tree))
 
 
-def _rules(head: SegmentHead) -> RunRules:
-    return RunRules(recorded_rules(head))
-
-
-def _answer_stably(folder: Path, question: JournalQuestion) -> AnsweringResult:
+def _answer_stably(asked: AnsweringRequest) -> AnsweringResult:
     """Answer; retry if the journal changed meanwhile, and report a problem if it is unreadable."""
     problem = ""
     for _ in range(_TRIES):
         try:
-            return answer(folder, question)
+            return answer(Path(asked.folder), asked.question, asked.plugins)
         except JournalError as error:
             problem = str(error)
     return AnsweringResult(known=True, problem=problem)
@@ -114,7 +120,7 @@ def main() -> int:
     asked = msgspec.json.decode(sys.stdin.buffer.read(), type=AnsweringRequest)
     # A plugin may print to standard output, which is for the answer only.
     output, sys.stdout = sys.stdout, sys.stderr
-    result = _answer_stably(Path(asked.folder), asked.question)
+    result = _answer_stably(asked)
     output.buffer.write(msgspec.json.encode(result))
     output.flush()
     return 0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import Enum
 
 import msgspec
 
+from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.recording import weighted_points
 from mooring.framework.decision import Decision, Outcome
 from mooring.journal.entries import AttemptEnds
@@ -24,6 +25,8 @@ class AttemptVerdict(Enum):
     ANOTHER_NODE = "another node"
     PENDING_INSTEAD = "pending instead"
     SCHEDULED_INSTEAD = "scheduled instead"
+    #: They differ, and a plugin lacks answers that the journal leaves out.
+    NOT_COMPARABLE = "not comparable"
 
 
 class AttemptComparison(msgspec.Struct, frozen=True):
@@ -91,6 +94,21 @@ def compare_attempt(
         plugin,
         points,
         reason,
+    )
+
+
+def incomparable(
+    record: AttemptRecord, node_name: str, lacking: Collection[str]
+) -> AttemptComparison:
+    """Return the comparison of a decision that differs while plugins lack answers."""
+    return AttemptComparison(
+        record.key,
+        record.attempt,
+        record.time,
+        AttemptVerdict.NOT_COMPARABLE,
+        record.node,
+        node_name,
+        ", ".join(sorted(filter(None, lacking))),
     )
 
 

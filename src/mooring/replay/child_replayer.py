@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from mooring.explain.data_reading import read_examination
 from mooring.explain.journal_questions import JournalAnswer, JournalQuestion
 from mooring.explain.questions import AnswerLimitError
 from mooring.framework.tried_groups import GroupLine
+from mooring.journal.entries import RecordedPlugin
 
 _MODULE = "mooring.replay.answering_process"
 #: By default, numerical libraries start a thread for each processor.
@@ -28,6 +30,8 @@ class AnsweringRequest(msgspec.Struct, frozen=True):
 
     folder: str
     question: JournalQuestion
+    #: The plugins whose files may be loaded.
+    plugins: frozenset[RecordedPlugin] = frozenset()
 
 
 class AnsweringResult(msgspec.Struct, frozen=True):
@@ -49,9 +53,11 @@ class ChildReplayer:
     def __init__(self, module: str = _MODULE) -> None:
         self._module = module
 
-    async def replay(self, folder: Path, question: JournalQuestion) -> JournalAnswer | None:
+    async def replay(
+        self, folder: Path, question: JournalQuestion, plugins: Collection[RecordedPlugin] = ()
+    ) -> JournalAnswer | None:
         """Replay an attempt in a child process, which is killed if this is cancelled."""
-        asked = AnsweringRequest(str(folder.absolute()), question)
+        asked = AnsweringRequest(str(folder.absolute()), question, frozenset(plugins))
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             # Do not import modules from the current folder.

@@ -49,6 +49,7 @@ from mooring.journal.entries import (
     PodUpdate,
     RecordedStatus,
 )
+from mooring.journal.left_out import SECRETS
 from mooring.observe.attempt_random import AttemptRandom
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.replay.discarding_writers import DiscardedStatuses
@@ -111,6 +112,9 @@ class ReplayEngine:
             read_only=True,
             periodic=self.works,
         )
+        if self.informers.has(SECRETS):
+            # A plugin reads them through a lister.
+            self.answers.lacking.add("")
         self.pods = self.informers.store(Pod)
         scheduler = self.scheduler
         for profile in scheduler.profiles.values():
@@ -151,6 +155,18 @@ class ReplayEngine:
         self._binding: dict[str, Coroutine[Any, Any, Any]] = {}
         #: The uids of reserved pods for which Permit has run.
         self._passed_permit: set[str] = set()
+
+    def lacking(self, profile_name: str) -> Sequence[str]:
+        """Return the plugins of a profile that got answers which the journal leaves out, sorted.
+
+        "" stands for an unknown plugin.
+        """
+        lacking = self.answers.lacking
+        if not lacking:
+            return ()
+        profile = self.scheduler.profiles.get(profile_name)
+        plugins = () if profile is None else profile.plugins
+        return sorted(name for name in lacking if not name or name in plugins)
 
     # The state.
 

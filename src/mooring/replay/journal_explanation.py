@@ -49,6 +49,8 @@ class ExplainedAttempt(msgspec.Struct, frozen=True):
     tree: Sequence[GroupLine] = ()
     #: Whether it is only a trial: the pod's group was refused before the pod was tried.
     is_trial: bool = False
+    #: The plugins that lack answers which the journal leaves out; "" if a name is not known.
+    lacking: Sequence[str] = ()
 
 
 def find_attempts(folder: str | os.PathLike[str], name: str, namespace: str) -> list[AttemptBegins]:
@@ -131,7 +133,12 @@ def explain_attempt(
             f"{format_time(chosen.time)} cannot be rebuilt: the journal lacks its pod"
         )
     return ExplainedAttempt(
-        explaining.found, explaining.attempt, replay.report.rules, tree, explaining.is_trial
+        explaining.found,
+        explaining.attempt,
+        replay.report.rules,
+        tree,
+        explaining.is_trial,
+        sorted(replay.report.lacking),
     )
 
 

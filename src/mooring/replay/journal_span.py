@@ -7,8 +7,19 @@ import os
 
 from mooring.api.durations import Duration
 from mooring.api.timestamps import parse_time
-from mooring.errors import ConfigError, ObjectError
+from mooring.errors import ConfigError, JournalError, ObjectError
+from mooring.journal.entries import Entry
 from mooring.journal.journal_reading import read_journal
+
+
+def first_entry(folder: str | os.PathLike[str]) -> Entry:
+    """Return the first entry of a journal; raise JournalError if there is none."""
+    for entry in read_journal(folder):
+        return entry
+    raise JournalError(
+        f"{folder} holds no complete entry of a journal: its writer ended before it had written "
+        "one, or the files are damaged; restore them from a copy"
+    )
 
 
 def journal_end(folder: str | os.PathLike[str]) -> float:

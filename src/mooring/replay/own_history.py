@@ -49,6 +49,7 @@ from mooring.replay.recorded_answers import (
 from mooring.replay.recorded_informers import RecordedInformers, recorded_object
 from mooring.replay.recorded_work import RecordedHttpClient, RecordedWork
 from mooring.replay.rules import ReplayRules
+from mooring.replay.taking import taking
 from mooring.replay.usage import Usage
 from mooring.scheduler.running_scheduler import DiscardedEvents
 from mooring.scheduler.scheduler import Scheduler
@@ -100,6 +101,8 @@ class OwnHistoryReport(msgspec.Struct):
     end: float = 0.0
     recorded: HistorySide = msgspec.field(default_factory=HistorySide)
     own: HistorySide = msgspec.field(default_factory=HistorySide)
+    #: The plugins that lack answers which the journal leaves out; "" if the name is not known.
+    lacking: set[str] = msgspec.field(default_factory=set)
 
 
 class _OwnClient(MemoryClient):
@@ -123,6 +126,7 @@ class _OwnClient(MemoryClient):
 
     async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
         if self._answers.running_work:
+            self._answers.note_read(kind)
             return await recorded_object_of("get", kind, namespace, name)
         return await super().get(kind, name, namespace)
 
@@ -136,6 +140,7 @@ class _OwnClient(MemoryClient):
         max_bytes: int = 0,
     ) -> MemoryList:
         if self._answers.running_work:
+            self._answers.note_read(kind)
             return await recorded_list(kind, namespace)
         return await super().list(kind, namespace)
 
@@ -176,17 +181,18 @@ class OwnHistory:
         report, delays = self._report, []
         begun: dict[str, float] = {}
         for entry in entries:
-            if isinstance(entry, SegmentHead):
-                await self._end_run()
-                rules = self._rules_of(entry)
-                report.rules = rules.text
-                self._run = _Run(rules, report, entry, since)
-            elif isinstance(entry, AttemptBegins):
-                begun[entry.uid] = entry.time
-            elif isinstance(entry, Bound) and entry.uid in begun:
-                delays.append(entry.time - begun.pop(entry.uid))
-            if self._run is not None:
-                await self._run.take(entry)
+            with taking(entry):
+                if isinstance(entry, SegmentHead):
+                    await self._end_run()
+                    rules = self._rules_of(entry)
+                    report.rules = rules.text
+                    self._run = _Run(rules, report, entry, since)
+                elif isinstance(entry, AttemptBegins):
+                    begun[entry.uid] = entry.time
+                elif isinstance(entry, Bound) and entry.uid in begun:
+                    delays.append(entry.time - begun.pop(entry.uid))
+                if self._run is not None:
+                    await self._run.take(entry)
         await self._end_run()
         delay = median(delays) if delays else 0.0
         for times in report.own.pods.values():
@@ -289,6 +295,7 @@ class _Run:
         """End the run."""
         await self._settle()
         self._report.end = self._clock.now()
+        self._report.lacking |= self._answers.lacking
         await self.scheduler.stop(0.0)
 
     def _recorded_preemption(self, victims: Sequence[str]) -> None:

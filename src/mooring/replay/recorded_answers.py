@@ -7,6 +7,7 @@ and continues when the replay reaches the answer in the journal.
 
 from __future__ import annotations
 
+import copy
 import heapq
 import itertools
 import logging
@@ -20,8 +21,10 @@ import msgspec
 from mooring.api import Pod
 from mooring.client.resources import find_resource
 from mooring.errors import ApiError
+from mooring.framework.plugin import Plugin
 from mooring.framework.plugin_errors import abandon, error_text, raise_if_external
 from mooring.journal.entries import Fetched
+from mooring.journal.left_out import SECRETS
 from mooring.replay.discarding_writers import DiscardingClient
 from mooring.replay.recorded_informers import RecordedInformers, decode_object
 from mooring.virtual.memory_client import MemoryList
@@ -35,10 +38,14 @@ _FAILURE = re.compile(r"(?:.*?: )?(\d{3})(?: (\w+))?(?:: (.*))?", re.DOTALL)
 
 
 class RecordedRequest:
-    """A request to await: `text` is that of its `Fetched` entry."""
+    """A request to await: `text` is that of its `Fetched` entry.
 
-    def __init__(self, text: str) -> None:
+    `whole` is the text with the whole URL, as journals of versions 1 to 3 have it.
+    """
+
+    def __init__(self, text: str, whole: str = "") -> None:
         self.text = text
+        self.whole = whole or text
 
     def __await__(self) -> Generator[RecordedRequest, Fetched, Fetched]:
         return (yield self)
@@ -60,12 +67,17 @@ class RecordedAnswers:
     def __init__(self) -> None:
         self._time = 0.0
         self._requests: dict[str, deque[Coroutine[Any, Any, Any]]] = {}
+        #: The request that each of them waits for, the oldest first.
+        self._asked: dict[Coroutine[Any, Any, Any], RecordedRequest] = {}
         self._sleepers: list[tuple[float, int, Coroutine[Any, Any, Any]]] = []
         self._order = itertools.count()
         #: The names of the coroutines that are runs of periodic work.
         self._names: dict[Coroutine[Any, Any, Any], str] = {}
         #: The name of the periodic work that is running right now; "" if none is.
         self.running_work = ""
+        #: The names of the plugins that got an answer whose content the journal leaves out; "" if
+        #: it is not known which plugin read it.
+        self.lacking: set[str] = set()
 
     def start(self, work: Coroutine[Any, Any, Any], name: str = "") -> bool:
         """Run a coroutine until it waits for an answer; return whether it has ended.
@@ -80,9 +92,8 @@ class RecordedAnswers:
         """End a coroutine that waits."""
         self._sleepers = [one for one in self._sleepers if one[2] is not work]
         heapq.heapify(self._sleepers)
-        for waiting in self._requests.values():
-            if work in waiting:
-                waiting.remove(work)
+        if work in self._asked:
+            self._requests[self._asked.pop(work).text].remove(work)
         self._names.pop(work, None)
         abandon(work)
 
@@ -92,14 +103,16 @@ class RecordedAnswers:
         If several did, the one that has waited longest gets the answer. If the periodic work has
         another name here, because other rules apply, any periodic work with this request gets it.
         """
-        waiting = self._requests.get(entry.request, ())
+        waiting = self._requests.get(entry.request) or [
+            one for one, asked in self._asked.items() if asked.whole == entry.request
+        ]
         names = {one: self._names.get(one, "") for one in waiting}
         work = next((one for one in names if names[one] == entry.work), None)
         if work is None and entry.work:
             work = next((one for one in names if names[one]), None)
         if work is None:
             return
-        self._requests[entry.request].remove(work)
+        self._requests[self._asked.pop(work).text].remove(work)
         if not entry.error:
             self._step(work, entry)
             return
@@ -109,6 +122,11 @@ class RecordedAnswers:
         else:
             status, reason, message = failure.groups()
             self._step(work, error=ApiError(int(status), message or "", reason=reason or ""))
+
+    def note_read(self, kind: Any, plugin: str = "") -> None:
+        """Take note that a plugin reads a kind; a journal leaves out the values of Secrets."""
+        if find_resource(kind).name == SECRETS:
+            self.lacking.add(plugin)
 
     def move_to(self, time: float) -> None:
         """Continue with the coroutines that have slept long enough."""
@@ -136,6 +154,7 @@ class RecordedAnswers:
         finally:
             self.running_work = outer
         if isinstance(asked, RecordedRequest):
+            self._asked[work] = asked
             self._requests.setdefault(asked.text, deque()).append(work)
         elif isinstance(asked, RecordedSleep):
             moment = self._time + asked.seconds
@@ -161,6 +180,13 @@ class RecordedClient(DiscardingClient):
         super().__init__(informers)
         self._answers = answers
         self._lenient = lenient
+        self._plugin = ""
+
+    def for_plugin(self, plugin: type[Plugin]) -> RecordedClient:
+        """Return the client of a plugin, which knows of the writes of all plugins."""
+        made = copy.copy(self)
+        made._plugin = plugin.name
+        return made
 
     def _asks(self, kind: Any) -> bool:
         """Return whether a request waits for its recorded answer."""
@@ -172,6 +198,7 @@ class RecordedClient(DiscardingClient):
         """Read one object."""
         if not self._asks(kind):
             return await super().get(kind, name, namespace)
+        self._answers.note_read(kind, self._plugin)
         return await recorded_object_of("get", kind, namespace, name)
 
     async def list(
@@ -186,6 +213,7 @@ class RecordedClient(DiscardingClient):
         """Read all objects of a kind."""
         if self._lenient and not self._answers.running_work:
             return await super().list(kind, namespace)
+        self._answers.note_read(kind, self._plugin)
         return await recorded_list(kind, namespace)
 
     async def create(self, obj: T) -> T:

@@ -37,6 +37,11 @@ class RecordedCheckpoint:
         self._works: list[CheckpointWork] = []
         self._placements: list[CheckpointPlacement] = []
 
+    @property
+    def time(self) -> float:
+        """Return when it was taken."""
+        return self.begins.time
+
     def add(self, entry: CheckpointObject | CheckpointWork | CheckpointPlacement) -> None:
         """Add an entry of the checkpoint."""
         if isinstance(entry, CheckpointObject):

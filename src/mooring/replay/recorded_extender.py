@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from mooring.api import Pod
 from mooring.config.types import Extender as ExtenderConfig
-from mooring.errors import ExtenderError
+from mooring.errors import ExtenderError, safe_url
 from mooring.extenders.extender_arguments import requests_any
 from mooring.framework.extender import ExtenderFilterResult, Victims
 from mooring.framework.node_info import NodeInfo
@@ -29,7 +29,7 @@ class RecordedExtender:
     """
 
     def __init__(self, config: ExtenderConfig, *, lenient: bool = False) -> None:
-        self.name = config.url_prefix
+        self.name = safe_url(config.url_prefix)
         self.weight = config.weight
         self.ignorable = config.ignorable
         self.is_filter = bool(config.filter_verb)
@@ -44,7 +44,7 @@ class RecordedExtender:
         """Replace the answers by those of the attempt that is decided next."""
         self._answers = {}
         for answer in answers:
-            if answer.extender == self.name:
+            if safe_url(answer.extender) == self.name:
                 self._answers.setdefault(answer.verb, deque()).append(answer)
 
     def is_interested(self, pod: Pod) -> bool:

@@ -95,6 +95,10 @@ class RecordedInformers:
             found = self._informers[resource] = RecordedInformer()
         return found
 
+    def has(self, kind: KindLike) -> bool:
+        """Return whether a kind has been asked for."""
+        return find_resource(kind) in self._informers
+
     def store(self, kind: KindLike) -> Store[Any]:
         """Return the objects of a kind."""
         return self.informer(kind).store

@@ -34,6 +34,7 @@ from mooring.journal.entries import (
 )
 from mooring.replay.recorded_checkpoint import RecordedCheckpoint
 from mooring.replay.recorded_extender import FILTER
+from mooring.replay.taking import taking
 
 
 class RecordedAttempt(msgspec.Struct, frozen=True):
@@ -221,7 +222,8 @@ def _single_steps(entries: Iterable[Entry]) -> Iterator[RecordedStep | GroupBegi
                 checkpoint = RecordedCheckpoint(entry)
             case CheckpointObject() | CheckpointWork() | CheckpointPlacement():
                 if checkpoint is not None:
-                    checkpoint.add(entry)
+                    with taking(entry):
+                        checkpoint.add(entry)
             case CheckpointEnds():
                 if checkpoint is not None:
                     yield checkpoint

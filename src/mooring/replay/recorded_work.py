@@ -6,10 +6,14 @@ import inspect
 from collections.abc import Coroutine
 from typing import Any
 
-from mooring.errors import NoAnswerError
+from mooring.errors import NoAnswerError, safe_url
 from mooring.framework.handle import HttpAnswer
+from mooring.framework.plugin import Plugin
 from mooring.replay.recorded_answers import RecordedAnswers, RecordedRequest
 from mooring.scheduler.periodic_work import Work, WorkNames
+from mooring.scheduler.tapped_clients import OpenRequests
+
+LEFT_OUT_ANSWER = "the journal leaves out this answer, because it may hold secrets"
 
 
 class RecordedWork:
@@ -60,13 +64,36 @@ class RecordedHttpClient:
     With `lenient`, only requests of periodic work get recorded answers.
     """
 
-    def __init__(self, answers: RecordedAnswers, *, lenient: bool = False) -> None:
+    def __init__(
+        self,
+        answers: RecordedAnswers,
+        *,
+        lenient: bool = False,
+        plugin: str = "",
+        requests: OpenRequests | None = None,
+    ) -> None:
         self._answers = answers
         self._lenient = lenient
+        self._plugin = plugin
+        self._requests = OpenRequests() if requests is None else requests
+
+    def for_plugin(self, plugin: type[Plugin]) -> RecordedHttpClient:
+        """Return the client of a plugin."""
+        return RecordedHttpClient(
+            self._answers, lenient=self._lenient, plugin=plugin.name, requests=self._requests
+        )
 
     async def get(self, url: str, **options: Any) -> HttpAnswer:
-        """Return the recorded answer to GET."""
-        if self._lenient and not self._answers.running_work:
-            raise NoAnswerError("a replay has no network", sent=False, url=url)
-        found = await RecordedRequest(f"GET {url}")
+        """Return the recorded answer to GET; raise NoAnswerError if the journal leaves it out."""
+        work = self._answers.running_work
+        if self._lenient and not work:
+            raise NoAnswerError("a replay has no network", sent=False, url=safe_url(url))
+        request = self._requests.begin(work, url)
+        try:
+            found = await RecordedRequest(request, f"GET {url}")
+        finally:
+            self._requests.end(work, request)
+        if found.left_out:
+            self._answers.lacking.add(self._plugin)
+            raise NoAnswerError(LEFT_OUT_ANSWER, sent=True, url=safe_url(url))
         return HttpAnswer(found.status, found.body.encode())

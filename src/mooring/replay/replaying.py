@@ -34,6 +34,7 @@ from mooring.replay.attempt_comparison import (
     compare_attempt,
     deviating_plugin,
     find_deviation,
+    incomparable,
     verdict_of,
 )
 from mooring.replay.engine import ReplayEngine
@@ -48,6 +49,7 @@ from mooring.replay.recorded_steps import (
 from mooring.replay.report import ReplayReport
 from mooring.replay.rules import ReplayRules
 from mooring.replay.shadow_comparison import compare_again
+from mooring.replay.taking import taking
 from mooring.shadow.comparison import Verdict
 
 
@@ -115,7 +117,8 @@ class Replay:
 
     def take(self, step: RecordedStep) -> None:
         """Replay one step of the journal."""
-        self._takers[type(step)](step)
+        with taking(step):
+            self._takers[type(step)](step)
 
     def _take_reserved(self, entry: Reserved) -> None:
         for one in self._engines:
@@ -178,6 +181,7 @@ class Replay:
     def close(self) -> None:
         """Close the engines."""
         for one in self._engines:
+            self.report.lacking.update(one.engine.answers.lacking)
             one.engine.close()
         self._engines = ()
 
@@ -246,7 +250,8 @@ class Replay:
         now = compare_again(recorded, before)
         if (now.verdict, now.lost) != (verdict, recorded.lost):
             begins = attempt.begins
-            self.report.add_deviation(
+            self._note_deviation(
+                begins.profile,
                 Deviation(
                     f"{begins.namespace}/{begins.name}",
                     begins.attempt,
@@ -255,8 +260,18 @@ class Replay:
                     f"{recorded.verdict}, {recorded.lost} points lost",
                     f"{now.verdict.value}, {now.lost} points lost",
                     now.plugin,
-                )
+                ),
             )
+
+    def _lacking(self, profile: str) -> Sequence[str]:
+        """Return the plugins of a profile that lack answers which the journal leaves out."""
+        return () if self._recorded is None else self._recorded.engine.lacking(profile)
+
+    def _note_deviation(self, profile: str, found: Deviation) -> None:
+        if self._lacking(profile):
+            self.report.not_comparable += 1
+        else:
+            self.report.add_deviation(found)
 
     def _note_contradiction(self, one: _Engine) -> None:
         if one is self._engines[0]:
@@ -282,7 +297,7 @@ class Replay:
                 examined = engine.examine(attempt.begins, decision.pod)
             plugin, record = deviating_plugin(ends, decision, examined), ends.record
             deviation = Deviation(record.key, record.attempt, record.time, *found, plugin)
-            self.report.add_deviation(deviation)
+            self._note_deviation(attempt.begins.profile, deviation)
 
     def _compare(
         self, attempt: RecordedAttempt, ends: AttemptEnds, decision: Decision, engine: ReplayEngine
@@ -293,6 +308,10 @@ class Replay:
             return AttemptComparison(
                 record.key, record.attempt, record.time, verdict, record.node, record.node
             )
+        profile = attempt.begins.profile
+        lacking = {*engine.lacking(profile), *self._lacking(profile)}
+        if lacking:
+            return incomparable(record, decision.node_name, lacking)
         pod = decision.pod
         examined = engine.examine(attempt.begins, pod)
         before = None
@@ -329,19 +348,28 @@ class Replay:
                 if one is self._recorded:
                     self._check_member(attempt, attempt.ends, decision)
                 elif decision is not None:
-                    verdict = verdict_of(attempt.ends, decision)
-                    record = attempt.ends.record
-                    self.report.add(
-                        AttemptComparison(
-                            record.key,
-                            record.attempt,
-                            record.time,
-                            verdict,
-                            record.node,
-                            decision.node_name,
-                            reason=decision.message,
-                        )
-                    )
+                    self._add_member(attempt, attempt.ends, decision, one.engine)
+
+    def _add_member(
+        self, attempt: RecordedAttempt, ends: AttemptEnds, decision: Decision, engine: ReplayEngine
+    ) -> None:
+        """Compare the decision about a pod of a group under other rules by its outcome."""
+        verdict, record = verdict_of(ends, decision), ends.record
+        lacking = {*engine.lacking(record.profile), *self._lacking(record.profile)}
+        if lacking and verdict is not AttemptVerdict.SAME:
+            self.report.add(incomparable(record, decision.node_name, lacking))
+            return
+        self.report.add(
+            AttemptComparison(
+                record.key,
+                record.attempt,
+                record.time,
+                verdict,
+                record.node,
+                decision.node_name,
+                reason=decision.message,
+            )
+        )
 
     def _check_extra(self, group: RecordedGroup, decision: Decision) -> None:
         """Report a cycle that was not recorded in a group's attempt whose end was."""
@@ -350,7 +378,8 @@ class Replay:
         key, uid = decision.pod.key, decision.pod.metadata.uid
         cycles = (step.begins for step in group.steps if isinstance(step, RecordedAttempt))
         number = next((begins.attempt for begins in cycles if begins.uid == uid), 0)
-        self.report.add_deviation(Deviation(key, number, group.time, "order", "nothing", key))
+        deviation = Deviation(key, number, group.time, "order", "nothing", key)
+        self._note_deviation(decision.pod.spec.scheduler_name, deviation)
 
     def _check_member(
         self,
@@ -365,7 +394,7 @@ class Replay:
             deviation = Deviation(
                 record.key, record.attempt, record.time, "order", record.key, found
             )
-            self.report.add_deviation(deviation)
+            self._note_deviation(attempt.begins.profile, deviation)
         else:
             self._check(attempt, ends, decision, None)
 

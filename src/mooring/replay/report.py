@@ -52,6 +52,10 @@ class ReplayReport(msgspec.Struct):
     #: How many decisions under the recorded rules are not the recorded ones, and the first of them.
     deviating: int = 0
     deviations: list[Deviation] = msgspec.field(default_factory=list)
+    #: How many differ while a plugin lacks answers that the journal leaves out, and the names of
+    #: all such plugins; "" if a name is not known.
+    not_comparable: int = 0
+    lacking: set[str] = msgspec.field(default_factory=set)
     #: The comparisons of a shadow; None if the journal is not a shadow's.
     shadow: ShadowComparisons | None = None
     counts: Counter[AttemptVerdict] = msgspec.field(default_factory=Counter)

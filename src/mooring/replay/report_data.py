@@ -34,6 +34,8 @@ def replay_data(report: ReplayReport) -> dict[str, Any]:
         "reproduced": report.reproduced,
         "deviating": report.deviating,
         "deviations": [_deviation(one) for one in report.deviations],
+        "notComparable": report.not_comparable,
+        "lacking": sorted(report.lacking),
     }
     if report.shadow is not None:
         data["shadow"] = _shadow(report.shadow, other_rules=report.other_rules)
@@ -109,6 +111,7 @@ def own_history_data(report: OwnHistoryReport) -> dict[str, Any]:
         "end": _time(report.end),
         "recorded": side_data(report.recorded, report.end),
         "own": side_data(report.own, report.end),
+        "lacking": sorted(report.lacking),
     }
 
 

@@ -9,7 +9,13 @@ from mooring.api.timestamps import format_time
 from mooring.replay.attempt_comparison import AttemptVerdict
 from mooring.replay.own_history import OwnHistoryReport
 from mooring.replay.report import ReplayReport
-from mooring.replay.report_text import own_history_rows, replay_lines, shadow_lines
+from mooring.replay.report_text import (
+    lacking_text,
+    left_out_text,
+    own_history_rows,
+    replay_lines,
+    shadow_lines,
+)
 
 _PAGE = """\
 <!doctype html>
@@ -58,7 +64,10 @@ def _replay_parts(report: ReplayReport) -> Iterator[str]:
         yield from _table(["Verdict", "Attempts"], rows, numbers=(1,))
         yield from _differences(report)
     elif report.reproduced:
-        yield "<p>Every decision came out the same: node, message and totals.</p>"
+        every = "Every other decision" if report.not_comparable else "Every decision"
+        yield f"<p>{every} came out the same: node, message and totals.</p>"
+    if report.lacking:
+        yield f"<p>{escape(lacking_text(report))}.</p>"
     if report.shadow is not None:
         for line in shadow_lines(report, report.shadow):
             yield f"<p>{escape(line.strip())}</p>"
@@ -110,6 +119,8 @@ def _differences(report: ReplayReport) -> Iterator[str]:
 def _own_parts(report: OwnHistoryReport) -> Iterator[str]:
     times = f"{format_time(report.begin)} to {format_time(report.end)}"
     yield f"<p>{escape(times)}, scheduled again by {escape(report.rules)}</p>"
+    if report.lacking:
+        yield f"<p>{escape(left_out_text(report.lacking))}.</p>"
     yield from _table(["", "Recorded", "Own"], own_history_rows(report), numbers=(1, 2))
 
 

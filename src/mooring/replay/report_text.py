@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from mooring.api.timestamps import format_time
 from mooring.explain.tables import table
@@ -28,14 +28,31 @@ def replay_lines(report: ReplayReport) -> Iterator[str]:
             f"  {_count(report.contradictions, 'entry', 'entries')} contradict the state before: "
             "the journal lacks changes"
         )
+    if report.lacking:
+        yield f"  {lacking_text(report)}"
     if report.other_rules:
         yield from _differences(report)
     elif report.attempts and report.reproduced:
-        yield "every decision came out the same: node, message and totals"
+        every = "every other decision" if report.not_comparable else "every decision"
+        yield f"{every} came out the same: node, message and totals"
     if report.shadow is not None:
         yield from shadow_lines(report, report.shadow)
     if report.deviating:
         yield from _deviations(report)
+
+
+def lacking_text(report: ReplayReport) -> str:
+    """Return which plugins lack answers, and how many decisions differ meanwhile."""
+    count = report.not_comparable + report.counts[AttemptVerdict.NOT_COMPARABLE]
+    verb = "is" if count == 1 else "are"
+    text = f"{_count(count, 'decision')} that differ{'s' * (count == 1)} {verb} not comparable"
+    return f"{left_out_text(report.lacking)}: {text if count else 'no decision differs'}"
+
+
+def left_out_text(plugins: Iterable[str]) -> str:
+    """Return which plugins lack what a journal leaves out; "" stands for an unknown one."""
+    names = ", ".join(sorted(name or "one that reads Secrets" for name in plugins))
+    return f"the journal leaves out answers to a plugin ({names})"
 
 
 def shadow_lines(report: ReplayReport, found: ShadowComparisons) -> Iterator[str]:
@@ -112,6 +129,8 @@ def own_history_lines(report: OwnHistoryReport) -> Iterator[str]:
         f"{format_time(report.begin)} to {format_time(report.end)}, scheduled again by "
         f"{report.rules}"
     )
+    if report.lacking:
+        yield f"  {left_out_text(report.lacking)}: without it, pods may be placed elsewhere"
     yield ""
     yield from table(["", "RECORDED", "OWN"], own_history_rows(report))
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,18 +10,21 @@ import msgspec
 from mooring.config import LoadResult
 from mooring.config.extender_effects import with_extenders
 from mooring.config.load import load_config, load_config_data
-from mooring.errors import ConfigError, JournalError, MooringError
+from mooring.errors import ConfigError, JournalError
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.releases import parse_versions
-from mooring.journal.entries import RecordedPlugin, SegmentHead
+from mooring.journal.entries import SegmentHead
 from mooring.registry import Registry, default_registry, load_plugins
-
-_OWN = "mooring."
-_GONE = (
-    "plugin {name} of the journal was loaded from {file}, which {problem}: restore the file, or "
-    "name the plugin as it is now with --plugin FILE.py:Class"
+from mooring.replay.recorded_plugins import (
+    Trust,
+    is_recorded,
+    missing_plugins,
+    trust_none,
+    usable_plugins,
 )
+
+RECORDED = "the recorded configuration"
 
 
 class ReplayRules(msgspec.Struct, frozen=True):
@@ -34,6 +35,8 @@ class ReplayRules(msgspec.Struct, frozen=True):
     gates: FeatureGates
     #: What they are, in words.
     text: str
+    #: Whether they are those that the journal was recorded with.
+    is_recorded: bool = False
 
 
 def recorded_gates(head: SegmentHead) -> FeatureGates:
@@ -52,19 +55,29 @@ def _versions(head: SegmentHead) -> tuple[str, str]:
     return head.release, head.min_compatibility
 
 
-def recorded_rules(head: SegmentHead, plugins: Iterable[type[Plugin]] = ()) -> ReplayRules:
+def recorded_rules(
+    head: SegmentHead,
+    plugins: Iterable[type[Plugin]] = (),
+    *,
+    references: Sequence[str] = (),
+    trusts: Trust = trust_none,
+) -> ReplayRules:
     """Return the rules that a journal was recorded with.
 
-    `plugins` are those that the caller has, apart from the built-in ones. Raise JournalError if a
-    recorded plugin is no longer there, or its file has changed.
+    `plugins` are those that the caller has, apart from the built-in ones. Of those that
+    `references` name, the recorded ones are used. Files that only the journal names are loaded if
+    `trusts` accepts them. Raise JournalError if a recorded plugin is missing.
     """
     gates = recorded_gates(head)
-    registry = default_registry([*plugins, *_load(head.plugins, plugins)])
+    named = [one for one in load_plugins(references) if is_recorded(head, one)]
+    plugins = [*plugins, *named]
+    registry = default_registry([*plugins, *missing_plugins(head.plugins, plugins, trusts)])
     return ReplayRules(
         _recorded_config(head, head.config, registry, gates),
         registry,
         gates,
-        "the recorded configuration",
+        RECORDED,
+        is_recorded=True,
     )
 
 
@@ -73,24 +86,30 @@ def other_rules(
     config: str | None,
     references: Sequence[str],
     plugins: Iterable[type[Plugin]] = (),
+    *,
+    trusts: Trust = trust_none,
 ) -> ReplayRules:
     """Return the rules of another configuration, of other plugins, or of both.
 
     Without `config`, the plugins that `references` name are enabled in every recorded profile, or
-    replace the recorded ones of their name. The gates are the recorded ones.
+    replace the recorded ones of their name; if all of them are recorded ones, the rules are the
+    recorded rules. The gates are the recorded ones.
     """
     gates = recorded_gates(head)
     added = load_plugins(references)
-    names = {plugin.name for plugin in (*plugins, *added)}
+    plugins = [*plugins, *added]
+    if config is None and all(is_recorded(head, one) for one in added):
+        return recorded_rules(head, plugins, trusts=trusts)
+    names = {plugin.name for plugin in plugins}
     others = [one for one in head.plugins if one.name not in names]
     if config is None:
-        registry = default_registry([*plugins, *added, *_load(others, plugins)])
+        registry = default_registry([*plugins, *missing_plugins(others, plugins, trusts)])
         data = _enabling(head.config, [plugin.name for plugin in added])
         loaded = _recorded_config(head, data, registry, gates)
     else:
-        registry = default_registry([*plugins, *added, *_still_there(others, plugins)])
+        registry = default_registry([*plugins, *usable_plugins(others, plugins, trusts)])
         loaded = with_extenders(load_config(config, registry=registry, feature_gates=gates))
-    parts = [config or "the recorded configuration"]
+    parts = [config or RECORDED]
     parts += [f"plugin {reference}" for reference in references]
     return ReplayRules(loaded, registry, gates, ", ".join(parts))
 
@@ -134,53 +153,3 @@ def _enabling(config: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]
         plugins["multiPoint"] = {**multi, "enabled": enabled}
         profiles.append({**profile, "plugins": plugins})
     return {**config, "profiles": profiles}
-
-
-def _load(
-    recorded: Iterable[RecordedPlugin], plugins: Iterable[type[Plugin]]
-) -> list[type[Plugin]]:
-    """Load the recorded plugins that were neither built in nor passed in."""
-    known = {plugin.name for plugin in plugins} | set(default_registry().names())
-    wanted = [one for one in recorded if one.name not in known and not _is_own(one)]
-    for one in recorded:
-        if not _is_own(one):
-            _check_file(one)
-    try:
-        return load_plugins([f"{one.file}:{one.reference.rpartition(':')[2]}" for one in wanted])
-    except MooringError as error:
-        raise JournalError(
-            f"a plugin of the journal no longer loads: {error}; restore it, or name it as it is "
-            "now with --plugin FILE.py:Class"
-        ) from error
-
-
-def _still_there(
-    recorded: Iterable[RecordedPlugin], plugins: Iterable[type[Plugin]]
-) -> list[type[Plugin]]:
-    """Load the recorded plugins that can be loaded: another configuration may not need them."""
-    found: list[type[Plugin]] = []
-    for one in recorded:
-        try:
-            found += _load([one], plugins)
-        except JournalError:
-            continue
-    return found
-
-
-def _is_own(plugin: RecordedPlugin) -> bool:
-    return plugin.reference.startswith(_OWN)
-
-
-def _check_file(plugin: RecordedPlugin) -> None:
-    """Raise JournalError if the file of a plugin is gone or has changed since."""
-    if not plugin.file:
-        return
-    try:
-        content = Path(plugin.file).read_bytes()
-    except OSError:
-        problem = "is no longer there"
-    else:
-        if not plugin.sha256 or hashlib.sha256(content).hexdigest() == plugin.sha256:
-            return
-        problem = "has changed since"
-    raise JournalError(_GONE.format(name=plugin.name, file=plugin.file, problem=problem))

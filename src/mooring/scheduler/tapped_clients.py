@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any, TypeVar
 
+import msgspec
+
 from mooring.api import Pod
 from mooring.client.resources import find_resource
+from mooring.errors import safe_url
 from mooring.framework.handle import ApiClient, HttpAnswer, HttpClient, ListedObjects
+from mooring.framework.plugin import Plugin
 from mooring.framework.plugin_errors import error_message
 from mooring.scheduler.periodic_work import running_work
 from mooring.scheduler.taps import Taps
@@ -117,12 +121,63 @@ class TappedClient:
         self._taps.fetched(request, None, error_message(error), running_work())
 
 
-class TappedHttpClient:
-    """A client of other servers (`framework.handle.HttpClient`) that tells the taps the answers."""
+class PrivateAnswer(msgspec.Struct, frozen=True):
+    """An `HttpAnswer` to a plugin that does not declare that it may be recorded."""
 
-    def __init__(self, client: HttpClient, taps: Taps) -> None:
+    status: int
+    body: bytes
+
+
+class OpenRequests:
+    """The texts of the requests to other servers that wait for an answer.
+
+    A text has neither user nor values of the query, so it can be recorded. Requests of one work
+    with equal texts that wait at the same time are numbered, in a replay as in the scheduler.
+    """
+
+    def __init__(self) -> None:
+        self._open: set[tuple[str, str]] = set()
+
+    def begin(self, work: str, url: str) -> str:
+        """Return the text of a new request; `work` is the periodic work that sends it, or ""."""
+        base = text = f"GET {safe_url(url)}"
+        number = 0
+        while (work, text) in self._open:
+            number += 1
+            text = f"{base} #{number}"
+        self._open.add((work, text))
+        return text
+
+    def end(self, work: str, text: str) -> None:
+        """Take note that a request waits no longer."""
+        self._open.discard((work, text))
+
+
+class TappedHttpClient:
+    """A client of other servers (`framework.handle.HttpClient`) that tells the taps the answers.
+
+    Answers to a plugin are private unless its class says that they are measurements
+    (`Plugin.records_http`).
+    """
+
+    def __init__(
+        self,
+        client: HttpClient,
+        taps: Taps,
+        *,
+        records: bool = False,
+        requests: OpenRequests | None = None,
+    ) -> None:
         self._client = client
         self._taps = taps
+        self._records = records
+        self._requests = OpenRequests() if requests is None else requests
+
+    def for_plugin(self, plugin: type[Plugin]) -> TappedHttpClient:
+        """Return the client of a plugin."""
+        return TappedHttpClient(
+            self._client, self._taps, records=plugin.records_http, requests=self._requests
+        )
 
     async def get(
         self,
@@ -135,6 +190,8 @@ class TappedHttpClient:
         max_bytes: int = 2**24,
     ) -> HttpAnswer:
         """Return the answer to GET, whatever its status."""
+        work = running_work()
+        request = self._requests.begin(work, url)
         try:
             answer = await self._client.get(
                 url,
@@ -145,7 +202,11 @@ class TappedHttpClient:
                 max_bytes=max_bytes,
             )
         except Exception as error:
-            self._taps.fetched(f"GET {url}", None, error_message(error), running_work())
+            text = error_message(error).replace(url, safe_url(url))
+            self._taps.fetched(request, None, text, work)
             raise
-        self._taps.fetched(f"GET {url}", answer, "", running_work())
+        finally:
+            self._requests.end(work, request)
+        kept = answer if self._records else PrivateAnswer(answer.status, answer.body)
+        self._taps.fetched(request, kept, "", work)
         return answer

@@ -113,7 +113,8 @@ class SchedulingTap(Protocol):
     def fetched(self, request: str, answer: Any, error: str, work: str = "") -> None:
         """Take note of the answer to a request of a plugin, or of why there is none.
 
-        `answer` is an object of the API, a sequence of them, or an HttpAnswer (`tapped_clients`).
+        `answer` is an object of the API, a sequence of them, an HttpAnswer, or a PrivateAnswer
+        (`tapped_clients`).
         `work` is the name of the periodic work that sent the request; "" if none did.
         """
         ...

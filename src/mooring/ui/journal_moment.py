@@ -29,7 +29,7 @@ from mooring.journal.entries import (
 )
 from mooring.journal.journal_reading import read_journal
 from mooring.replay.engine import ReplayEngine
-from mooring.replay.journal_span import journal_end
+from mooring.replay.journal_span import first_entry, journal_end
 from mooring.replay.recorded_checkpoint import RecordedCheckpoint
 from mooring.replay.recorded_steps import (
     RecordedAttempt,
@@ -38,6 +38,7 @@ from mooring.replay.recorded_steps import (
     recorded_steps,
 )
 from mooring.replay.rules import ReplayRules
+from mooring.replay.taking import taking
 from mooring.scheduler.scheduler import Scheduler
 from mooring.ui.seen_decisions import (
     BOUND,
@@ -91,7 +92,7 @@ class JournalMoment:
 
 def journal_span(folder: Folder) -> tuple[float, float]:
     """Return when a journal begins and ends, in seconds since the epoch."""
-    first: Entry = next(iter(read_journal(folder)))
+    first = first_entry(folder)
     return first.time, max(first.time, journal_end(folder))
 
 
@@ -104,7 +105,8 @@ def read_moment_of(folder: Folder, time: float, rules_of: RulesOf) -> JournalMom
     building = _Building(rules_of)
     try:
         for step in recorded_steps(_up_to(read_journal(folder, since=time), time)):
-            building.take(step)
+            with taking(step):
+                building.take(step)
     except BaseException:
         building.close()
         raise

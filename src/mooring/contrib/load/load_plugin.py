@@ -16,6 +16,9 @@ from mooring.typing import Scores
 class LoadPlugin(Plugin):
     """The base class of plugins that score by measured load."""
 
+    # Loads of nodes.
+    records_http = True
+
     #: The newest measurements.
     load: LoadSource
 
