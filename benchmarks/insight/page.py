@@ -18,7 +18,7 @@ from mooring.framework.features import FeatureGates
 from mooring.informers.store import Store
 from mooring.registry import default_registry
 from mooring.replay.engine import ReplayEngine
-from mooring.replay.rules import ReplayRules
+from mooring.replay.replay_rules import ReplayRules
 from mooring.ui.page_access import PageAccess
 from mooring.ui.page_data import PageData
 from mooring.ui.page_files import load_page

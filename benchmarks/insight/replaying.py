@@ -10,8 +10,8 @@ from benchmarks.insight.figures import Figure
 from benchmarks.measure import schedule_one
 from mooring.api import Node, Pod
 from mooring.journal.journal_reading import read_journal
+from mooring.replay.replay_rules import recorded_rules
 from mooring.replay.replaying import Replay, RunRules
-from mooring.replay.rules import recorded_rules
 from mooring.virtual.memory_scheduler import MemoryScheduler
 
 #: The most time of a replayed attempt, as a multiple of a cycle in memory.

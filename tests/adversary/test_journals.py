@@ -12,7 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.cli.main import main
-from mooring.journal.entries import AttemptEnds, Entry, RecordedPlugin, SegmentHead
+from mooring.explain.scheduler_rules import RecordedPlugin
+from mooring.journal.entries import AttemptEnds, Entry, SegmentHead
 from mooring.journal.frames import make_frame
 from mooring.journal.segments import segment_path
 from tests.journal.journals import read

@@ -23,9 +23,9 @@ from mooring.explain.questions import (
     TooManyQuestions,
     UnknownPodError,
 )
+from mooring.explain.scheduler_rules import RecordedPlugin
 from mooring.framework.decision import Decision
 from mooring.framework.tried_groups import GroupLine
-from mooring.journal.entries import RecordedPlugin
 from tests.app.world import make_pod
 from tests.explain.histories import RecordedWorld
 from tests.scheduler.groups import GroupWorld

@@ -16,7 +16,7 @@ from mooring.explain.journal_questions import (
     JournalQuestion,
 )
 from mooring.explain.questions import AnswerLimitError, TooManyQuestions
-from mooring.journal.entries import RecordedPlugin
+from mooring.explain.scheduler_rules import RecordedPlugin
 
 QUESTION = JournalQuestion(namespace="default", name="web", attempt=1)
 ANSWER = JournalAnswer(problem="a plugin is gone")

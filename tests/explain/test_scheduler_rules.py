@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 
 from mooring.config import default_config
-from mooring.explain.scheduler_rules import SchedulerRules, scheduler_rules
+from mooring.explain.scheduler_rules import SchedulerRules
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
+from mooring.journal.head import scheduler_rules
 from mooring.registry import default_registry
 
 

@@ -11,7 +11,8 @@ import pytest
 from mooring import Plugin, Status
 from mooring.errors import ApiError, JournalError, PluginError
 from mooring.explain.journal_questions import JournalAnswer, JournalQuestion
-from mooring.journal.entries import Bound, RecordedPlugin, SegmentHead
+from mooring.explain.scheduler_rules import RecordedPlugin
+from mooring.journal.entries import Bound, SegmentHead
 from mooring.journal.journal_folder import JournalFolder
 from mooring.journal.journal_reading import read_journal
 from mooring.local.local_scheduler import WAITING

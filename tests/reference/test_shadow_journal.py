@@ -15,9 +15,9 @@ from mooring.journal.journal_reading import read_journal
 from mooring.observe.clock import SystemClock
 from mooring.observe.metrics import Metrics
 from mooring.registry import default_registry
+from mooring.replay.replay_rules import recorded_rules
 from mooring.replay.replaying import Replay, RunRules
 from mooring.replay.report_text import replay_lines
-from mooring.replay.rules import recorded_rules
 from mooring.scheduler.following import following, reading_client
 from mooring.shadow.comparison import Verdict
 from mooring.shadow.shadow import Shadow

@@ -10,9 +10,9 @@ from mooring import Plugin
 from mooring.api import PersistentVolume, decode_as
 from mooring.journal.entries import Entry
 from mooring.journal.journal_reading import read_journal
+from mooring.replay.replay_rules import other_rules, recorded_rules
 from mooring.replay.replaying import Replay, RunRules
 from mooring.replay.report import ReplayReport
-from mooring.replay.rules import other_rules, recorded_rules
 from tests.journal.journals import JournaledCluster, journaled, node, pod
 
 __all__ = ["JournaledCluster", "journaled", "node", "pod", "replayed", "write_config"]

@@ -18,7 +18,7 @@ from mooring.journal.entries import (
     SegmentHead,
 )
 from mooring.replay.engine import ReplayEngine, to_status
-from mooring.replay.rules import recorded_rules
+from mooring.replay.replay_rules import recorded_rules
 from tests.journal.journals import read
 from tests.replay.recordings import JournaledCluster, journaled, node, pod
 

@@ -24,7 +24,7 @@ from mooring.journal.entries import (
 )
 from mooring.replay.engine import ReplayEngine
 from mooring.replay.group_replay import make_group_replay
-from mooring.replay.rules import recorded_rules
+from mooring.replay.replay_rules import recorded_rules
 from tests.journal.journals import read
 from tests.replay.recordings import (
     TREES,

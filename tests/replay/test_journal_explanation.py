@@ -17,8 +17,8 @@ from mooring.replay.journal_explanation import (
     explain_attempt,
     find_attempts,
 )
+from mooring.replay.replay_rules import recorded_rules
 from mooring.replay.replaying import RunRules
-from mooring.replay.rules import recorded_rules
 from tests.replay.recordings import (
     TREES,
     JournaledCluster,

@@ -15,7 +15,7 @@ from mooring.replay.own_history import (
     OwnHistoryReport,
     PodTimes,
 )
-from mooring.replay.rules import ReplayRules, other_rules, recorded_rules
+from mooring.replay.replay_rules import ReplayRules, other_rules, recorded_rules
 from tests.journal.journals import read
 from tests.replay.recordings import (
     JournaledCluster,

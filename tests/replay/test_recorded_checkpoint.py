@@ -14,7 +14,7 @@ from mooring.journal.segments import list_segments
 from mooring.replay.engine import ReplayEngine
 from mooring.replay.recorded_checkpoint import RecordedCheckpoint
 from mooring.replay.recorded_steps import recorded_steps
-from mooring.replay.rules import recorded_rules
+from mooring.replay.replay_rules import recorded_rules
 from tests.journal.journals import read
 from tests.replay.recordings import JournaledCluster, journaled, node, pod, replayed
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from tests.replay.test_rules import SOURCE
 
 from mooring.errors import JournalError
-from mooring.journal.entries import RecordedPlugin
+from mooring.explain.scheduler_rules import RecordedPlugin
 from mooring.journal.head import describe_plugin
 from mooring.registry import load_plugin
 from mooring.replay.recorded_plugins import (
@@ -20,7 +21,6 @@ from mooring.replay.recorded_plugins import (
     usable_plugins,
 )
 from tests.journal.journals import simple_head
-from tests.replay.test_rules import SOURCE
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ from mooring.replay.recorded_work import (
     RecordedHttpClient,
     RecordedWork,
 )
+from mooring.replay.replay_rules import recorded_rules
 from mooring.replay.report_text import replay_lines
-from mooring.replay.rules import recorded_rules
 from mooring.scheduler.periodic_work import WorkNames
 from mooring.virtual.driving import drive
 from tests.replay.load_recordings import ARGUMENTS, load_config_of, record_load

@@ -37,9 +37,9 @@ from mooring.replay.journal_explanation import (
     find_attempts,
 )
 from mooring.replay.own_history import OwnHistory
+from mooring.replay.replay_rules import recorded_rules
 from mooring.replay.replaying import RunRules
 from mooring.replay.report_text import replay_lines
-from mooring.replay.rules import recorded_rules
 from mooring.shadow import shadow
 from mooring.shadow.comparison import Verdict
 from mooring.ui.journal_moment import journal_span, read_moment_of

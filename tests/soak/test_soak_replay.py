@@ -11,10 +11,10 @@ from mooring.errors import JournalError
 from mooring.journal.entries import GroupBegins
 from mooring.journal.journal_reading import read_journal
 from mooring.journal.segments import list_segments
+from mooring.replay.replay_rules import recorded_rules
 from mooring.replay.replaying import Replay, RunRules
 from mooring.replay.report import ReplayReport
 from mooring.replay.report_text import replay_lines
-from mooring.replay.rules import recorded_rules
 from tests.soak.gangs import GangRun
 from tests.soak.group_trees import run_group_trees
 from tests.soak.pod_groups import PodGroupRun

@@ -20,7 +20,7 @@ from mooring.framework.plugin import Plugin
 from mooring.leader.scheduler_questions import SchedulerAddress
 from mooring.observe.clock import SystemClock
 from mooring.registry import default_registry
-from mooring.replay.rules import ReplayRules, recorded_rules
+from mooring.replay.replay_rules import ReplayRules, recorded_rules
 from mooring.scheduler.following import following, reading_client
 from mooring.ui.leader_link import LeaderLink
 from mooring.ui.leader_rules import PageRules, rules_at_start

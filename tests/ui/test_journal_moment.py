@@ -20,7 +20,7 @@ from mooring.journal.entries import (
 )
 from mooring.journal.head import make_head
 from mooring.registry import default_registry
-from mooring.replay.rules import ReplayRules, recorded_rules
+from mooring.replay.replay_rules import ReplayRules, recorded_rules
 from mooring.ui.journal_moment import journal_span, read_moment_of
 from tests.journal.journals import read
 from tests.journal.test_journal_reading import write

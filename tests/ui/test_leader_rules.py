@@ -21,7 +21,7 @@ from mooring.leader.scheduler_questions import SchedulerAddress
 from mooring.local.local_gates import GROUP_VERSIONS
 from mooring.local.local_scheduler import make_plan
 from mooring.registry import default_registry
-from mooring.replay.rules import ReplayRules
+from mooring.replay.replay_rules import ReplayRules
 from mooring.ui.leader_rules import LEADERS, differences, take_over
 from mooring.ui.page_questions import WhatIfQuestion
 from tests.apiserver.api_server import PODS

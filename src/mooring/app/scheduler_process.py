@@ -36,10 +36,10 @@ from mooring.explain.attempt_history import make_history
 from mooring.explain.explainer import Explainer
 from mooring.explain.journal_questions import AttemptReplayer
 from mooring.explain.lease_annotations import ExplainAddress
-from mooring.explain.scheduler_rules import scheduler_rules
 from mooring.extenders import longest_wait
 from mooring.framework.release_metrics import make_metrics
 from mooring.informers.factory import InformerFactory
+from mooring.journal.head import scheduler_rules
 from mooring.journal.journal_folder import JournalFolder
 from mooring.observe.allow_lists import constrain
 from mooring.observe.clock import Clock, SystemClock

@@ -10,7 +10,7 @@ from mooring.errors import ConfigError
 if TYPE_CHECKING:
     from mooring.journal.entries import SegmentHead
     from mooring.replay.recorded_plugins import Trust
-    from mooring.replay.rules import ReplayRules
+    from mooring.replay.replay_rules import ReplayRules
 
 _TRUST = "--trust-recorded-plugins"
 
@@ -33,7 +33,7 @@ def check_trust_flag(args: argparse.Namespace) -> None:
 
 def applied_rules(args: argparse.Namespace, head: SegmentHead) -> ReplayRules:
     """Return the rules to apply to a run: the recorded ones unless flags name others."""
-    from mooring.replay.rules import other_rules, recorded_rules
+    from mooring.replay.replay_rules import other_rules, recorded_rules
 
     trusts = _trust(args)
     if args.config is None and not args.plugin:
@@ -43,7 +43,7 @@ def applied_rules(args: argparse.Namespace, head: SegmentHead) -> ReplayRules:
 
 def rules_of_recording(args: argparse.Namespace, head: SegmentHead) -> ReplayRules:
     """Return the recorded rules; raise JournalError if a plugin that they need is missing."""
-    from mooring.replay.rules import recorded_rules
+    from mooring.replay.replay_rules import recorded_rules
 
     trusts = _trust(args)
     return recorded_rules(head, args.plugins, references=args.plugin, trusts=trusts)

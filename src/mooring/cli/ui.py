@@ -94,7 +94,7 @@ async def _serve(args: argparse.Namespace) -> None:
 async def _serve_cluster(args: argparse.Namespace, listener: socket.socket) -> None:
     from mooring.client.kubeconfig import load_kubeconfig
     from mooring.observe.clock import SystemClock
-    from mooring.replay.rules import ReplayRules
+    from mooring.replay.replay_rules import ReplayRules
     from mooring.scheduler.following import following, reading_client
     from mooring.ui.leader_link import LeaderLink
     from mooring.ui.leader_rules import PageRules, rules_at_start

@@ -17,8 +17,8 @@ import msgspec
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.examination import Examination
 from mooring.explain.questions import AnswerLimitError, TooManyQuestions
+from mooring.explain.scheduler_rules import RecordedPlugin
 from mooring.framework.tried_groups import GroupLine
-from mooring.journal.entries import RecordedPlugin
 
 #: The timeout of a replay, in seconds.
 REPLAY_SECONDS = 40.0

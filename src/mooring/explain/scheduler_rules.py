@@ -6,15 +6,20 @@ from typing import Any
 
 import msgspec
 
-from mooring.config import LoadResult
-from mooring.framework.features import FeatureGates
-from mooring.journal.head import make_head
-from mooring.registry import Registry
-
 #: Version of the format.
 VERSION = 1
-#: The modules of plugins that every Mooring has.
-_OWN = "mooring."
+
+
+class RecordedPlugin(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A plugin class that ran, and where its code came from."""
+
+    name: str
+    #: "module:Class".
+    reference: str
+    #: The file of the module; "" if it has none.
+    file: str
+    #: SHA-256 of the file's content, in hexadecimal digits; "" if it could not be read.
+    sha256: str
 
 
 class RulePlugin(msgspec.Struct, frozen=True):
@@ -42,22 +47,3 @@ class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     #: The effective configuration (`config.to_v1`), without keys and tokens.
     config: Any
     plugins: tuple[RulePlugin, ...] = ()
-
-
-def scheduler_rules(
-    config: LoadResult, registry: Registry, features: FeatureGates
-) -> SchedulerRules:
-    """Return the rules of a scheduler with this configuration."""
-    head = make_head(config, registry=registry, features=features, now=0.0)
-    return SchedulerRules(
-        mooring=head.mooring,
-        release=head.release,
-        min_compatibility=head.min_compatibility,
-        gates=head.gates,
-        config=head.config,
-        plugins=tuple(
-            RulePlugin(one.name, one.reference, one.sha256)
-            for one in head.plugins
-            if not one.reference.startswith(_OWN)
-        ),
-    )

@@ -28,6 +28,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from mooring.explain.attempt_record import AttemptRecord
+from mooring.explain.scheduler_rules import RecordedPlugin
 
 #: The version of the format; readers refuse newer ones.
 FORMAT = 4
@@ -55,18 +56,6 @@ class RecordedStatus(msgspec.Struct, frozen=True, array_like=True, gc=False, omi
     code: int
     reasons: tuple[str, ...] = ()
     plugin: str = ""
-
-
-class RecordedPlugin(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A plugin class that ran, and where its code came from."""
-
-    name: str
-    #: "module:Class".
-    reference: str
-    #: The file of the module; "" if it has none.
-    file: str
-    #: SHA-256 of the file's content, in hexadecimal digits; "" if it could not be read.
-    sha256: str
 
 
 class SegmentHead(JournalEntry, frozen=True, tag="head", kw_only=True, gc=False):

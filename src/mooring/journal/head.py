@@ -12,11 +12,15 @@ from pathlib import Path
 
 from mooring.config import LoadResult, to_v1
 from mooring.config.secret_values import without_secrets
+from mooring.explain.scheduler_rules import RecordedPlugin, RulePlugin, SchedulerRules
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
-from mooring.journal.entries import FORMAT, RecordedPlugin, SegmentHead
+from mooring.journal.entries import FORMAT, SegmentHead
 from mooring.queue.unschedulable_timeouts import DEFAULT_MAX_IN_UNSCHEDULABLE
 from mooring.registry import Registry
+
+#: The modules of plugins that every Mooring has.
+_OWN = "mooring."
 
 
 def make_head(
@@ -78,3 +82,22 @@ def _sha256(file: str) -> str:
         return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
     except OSError:
         return ""
+
+
+def scheduler_rules(
+    config: LoadResult, registry: Registry, features: FeatureGates
+) -> SchedulerRules:
+    """Return the rules of a scheduler with this configuration."""
+    head = make_head(config, registry=registry, features=features, now=0.0)
+    return SchedulerRules(
+        mooring=head.mooring,
+        release=head.release,
+        min_compatibility=head.min_compatibility,
+        gates=head.gates,
+        config=head.config,
+        plugins=tuple(
+            RulePlugin(one.name, one.reference, one.sha256)
+            for one in head.plugins
+            if not one.reference.startswith(_OWN)
+        ),
+    )

@@ -6,8 +6,8 @@ import asyncio
 
 from mooring.config import LoadResult
 from mooring.explain.journal_questions import AttemptReplayer, JournalAnswers
+from mooring.explain.scheduler_rules import RecordedPlugin
 from mooring.framework.features import FeatureGates
-from mooring.journal.entries import RecordedPlugin
 from mooring.journal.head import make_head
 from mooring.journal.journal import SchedulingJournal
 from mooring.journal.journal_limits import MAX_BYTES

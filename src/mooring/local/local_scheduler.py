@@ -22,11 +22,12 @@ from mooring.config.rules import Rules, make_rules
 from mooring.explain.attempt_history import DEFAULT_MEMORY, make_history
 from mooring.explain.explainer import Explainer
 from mooring.explain.journal_questions import AttemptReplayer
-from mooring.explain.scheduler_rules import SchedulerRules, scheduler_rules
+from mooring.explain.scheduler_rules import SchedulerRules
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import Point
 from mooring.framework.release_metrics import make_metrics
+from mooring.journal.head import scheduler_rules
 from mooring.journal.journal import SchedulingJournal
 from mooring.journal.journal_folder import JournalFolder
 from mooring.observe.clock import Clock

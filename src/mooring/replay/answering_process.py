@@ -20,13 +20,14 @@ import msgspec
 from mooring.errors import JournalError, MooringError
 from mooring.explain.data import explanation_data
 from mooring.explain.journal_questions import JournalQuestion
-from mooring.journal.entries import AttemptBegins, RecordedPlugin
+from mooring.explain.scheduler_rules import RecordedPlugin
+from mooring.journal.entries import AttemptBegins
 from mooring.journal.journal_reading import find_entries
 from mooring.replay.child_replayer import AnsweringRequest, AnsweringResult
 from mooring.replay.journal_explanation import ONLY_A_TRIAL, explain_attempt
+from mooring.replay.replay_rules import recorded_rules
 from mooring.replay.replaying import RunRules
 from mooring.replay.report_text import left_out_text
-from mooring.replay.rules import recorded_rules
 
 #: The memory that a replay may use.
 MAX_BYTES = 4 * 2**30

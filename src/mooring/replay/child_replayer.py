@@ -15,8 +15,8 @@ from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.data_reading import read_examination
 from mooring.explain.journal_questions import JournalAnswer, JournalQuestion
 from mooring.explain.questions import AnswerLimitError
+from mooring.explain.scheduler_rules import RecordedPlugin
 from mooring.framework.tried_groups import GroupLine
-from mooring.journal.entries import RecordedPlugin
 
 _MODULE = "mooring.replay.answering_process"
 #: By default, numerical libraries start a thread for each processor.

@@ -58,7 +58,7 @@ from mooring.replay.recorded_extender import RecordedExtender
 from mooring.replay.recorded_informers import RecordedInformers
 from mooring.replay.recorded_work import RecordedHttpClient, RecordedWork
 from mooring.replay.replay_clock import ReplayClock
-from mooring.replay.rules import ReplayRules
+from mooring.replay.replay_rules import ReplayRules
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.running_scheduler import DiscardedEvents
 from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts

@@ -48,7 +48,7 @@ from mooring.replay.recorded_answers import (
 )
 from mooring.replay.recorded_informers import RecordedInformers, recorded_object
 from mooring.replay.recorded_work import RecordedHttpClient, RecordedWork
-from mooring.replay.rules import ReplayRules
+from mooring.replay.replay_rules import ReplayRules
 from mooring.replay.taking import taking
 from mooring.replay.usage import Usage
 from mooring.scheduler.running_scheduler import DiscardedEvents

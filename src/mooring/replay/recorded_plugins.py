@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from mooring.errors import JournalError, MooringError
+from mooring.explain.scheduler_rules import RecordedPlugin
 from mooring.framework.plugin import Plugin
-from mooring.journal.entries import RecordedPlugin, SegmentHead
+from mooring.journal.entries import SegmentHead
 from mooring.journal.head import describe_plugin
 from mooring.observe.files import read_file
 from mooring.registry import default_registry, load_plugins

@@ -46,8 +46,8 @@ from mooring.replay.recorded_steps import (
     RecordedStep,
     recorded_steps,
 )
+from mooring.replay.replay_rules import ReplayRules
 from mooring.replay.report import ReplayReport
-from mooring.replay.rules import ReplayRules
 from mooring.replay.shadow_comparison import compare_again
 from mooring.replay.taking import taking
 from mooring.shadow.comparison import Verdict

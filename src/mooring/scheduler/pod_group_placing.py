@@ -510,14 +510,9 @@ class PodGroupPlacing:
     def feasible(
         self, scheduled: int, remaining: int, group: AnyPodGroup | None = None
     ) -> Status | None:
-        """Run PlacementFeasible for so many pods with a node and so many that are to be tried.
-
-        `group` is a group below this one; None for this one.
-        """
-        progress = PlacementProgress(scheduled, remaining)
-        status = run_placement_feasible(
-            self.profile, self.state, self.group if group is None else group, progress
-        )
+        """Run PlacementFeasible for this group, or for one below it."""
+        group, progress = group or self.group, PlacementProgress(scheduled, remaining)
+        status = run_placement_feasible(self.profile, self.state, group, progress)
         if status is not None and status.is_error:
             return Status.error(NOT_EVALUATED.format(status.message))
         return status

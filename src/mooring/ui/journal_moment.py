@@ -37,7 +37,7 @@ from mooring.replay.recorded_steps import (
     RecordedStep,
     recorded_steps,
 )
-from mooring.replay.rules import ReplayRules
+from mooring.replay.replay_rules import ReplayRules
 from mooring.replay.taking import taking
 from mooring.scheduler.scheduler import Scheduler
 from mooring.ui.seen_decisions import (

@@ -13,12 +13,13 @@ from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.resources import ListOptions
 from mooring.errors import ConfigError, MooringError
-from mooring.explain.scheduler_rules import VERSION, SchedulerRules, scheduler_rules
+from mooring.explain.scheduler_rules import VERSION, SchedulerRules
 from mooring.framework.features import FeatureGates
 from mooring.framework.releases import parse_versions
+from mooring.journal.head import scheduler_rules
 from mooring.leader.leader_lookup import NoLeader
 from mooring.leader.scheduler_questions import SchedulerAddress, ask_about_rules, opened_scheduler
-from mooring.replay.rules import ReplayRules, printed_config
+from mooring.replay.replay_rules import ReplayRules, printed_config
 from mooring.ui.leader_link import PATIENCE, LeaderLink
 from mooring.ui.page_source import scheduler_names
 

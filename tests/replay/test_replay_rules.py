@@ -14,7 +14,7 @@ from mooring.journal.entries import SegmentHead
 from mooring.journal.head import make_head
 from mooring.registry import default_registry, load_plugins
 from mooring.replay.recorded_plugins import trust_all
-from mooring.replay.rules import other_rules, recorded_gates, recorded_rules
+from mooring.replay.replay_rules import other_rules, recorded_gates, recorded_rules
 from tests.replay.recordings import write_config
 
 SOURCE = """\
