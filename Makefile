@@ -5,11 +5,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.up-to-date
 JOBS   ?= 2
-# REPEAT=1 runs the tests that failed once more, alone.
-REPEAT ?=
 # One more test process than cores: the steps of kubectl take minutes, and mostly wait.
 WORKERS := $(shell expr $(JOBS) + 1)
-PYTEST := $(abspath $(BIN))/python $(if $(REPEAT),$(abspath tools)/repeat_failed.py,-m pytest)
+PYTEST := $(abspath $(BIN))/python -m pytest
 
 # A release of the table in tools/testenv/build.py, such as 1.36.4; its REFERENCE where none is named.
 RELEASE ?=
@@ -26,8 +24,11 @@ SCHEDULER_FLAGS     := --config={config} --secure-port={port} --bind-address=127
 API       ?= real
 API_local := export KUBE_APISERVER=$(abspath tests/support)/local-kube-apiserver ETCD=$(abspath tests/support)/local-etcd;
 
+# Without files of bytecode each program that a test starts compiles 400 modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help venv up test coverage soak gangs frozen-leader mutants testenv helm older-kubectl testenv-env behave groups kubectl-judge recorder follow lint format bench bench-live bench-local bench-insight image docs clean
+.PHONY: help venv up check test shuffled coverage soak gangs frozen-leader mutants testenv helm older-kubectl testenv-env behave groups kubectl-judge recorder follow lint format bench bench-live bench-local bench-insight image docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -59,7 +60,13 @@ up: venv ## run a local cluster with a sample plugin, for kubectl to use
 	@echo
 	@$(BIN)/mooring up -f examples/sample/cluster.yaml --plugin mooring.contrib.samples:Sample $(ARGS)
 
+check: venv ## run the tests without processes, sockets and recordings; about 3 minutes
+	$(PYTEST) -q -n 2 --dist worksteal --check $(ARGS)
+
 test: venv ## run every test; those that need real parts, where Go is present
+	@echo 'test: runs every test in $(WORKERS) processes; about 20 minutes on two cores. `make check` takes 3.'
+	@command -v go > /dev/null || \
+	  echo 'test: there is no Go, so tests that need real parts are skipped unless these were built.'
 	@$(TESTENV) --optional
 	$(PYTEST) -n $(WORKERS) --dist worksteal $(ARGS)
 
@@ -69,6 +76,12 @@ coverage: venv ## run every test and measure the lines and branches that they ex
 	@rm -rf .coverage; status=0; \
 	$(BIN)/coverage run -m pytest -n $(WORKERS) --dist worksteal $(ARGS) || status=$$?; \
 	$(BIN)/coverage combine --quiet && $(BIN)/python -m tools.coverage_totals && exit $$status
+
+# Not part of .ci/run: five runs of everything. Each prints the seed of its order.
+RUNS ?= 5
+shuffled: venv ## run every test RUNS=N times in random orders, from SEED=N on, while two processes burn a core each
+	@$(TESTENV) --optional
+	@$(BIN)/python -m tools.shuffled_runs --runs $(RUNS) --first $(SEED) -n $(WORKERS) --dist worksteal $(ARGS)
 
 # The test suite runs some; a seed that fails is printed with the command that repeats it.
 SEEDS ?= 5000

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from mooring.explain.data import explanation_data
 from mooring.explain.examination import Answers, ask_filters, examine
 from mooring.framework.diagnosis import Shortfall
 from mooring.framework.nodes import Nodes
 from mooring.virtual.driving import drive
 from tests.conformance import replay
-from tests.conformance.recordings import SCENARIOS, identifier, record
+from tests.conformance.batches import in_batches
+from tests.conformance.recordings import SCENARIOS, record
 
-SINGLE = [
-    pytest.param(*scenario[:3], id=identifier(scenario))
-    for scenario in SCENARIOS
-    if "podSequence" not in record(*scenario[:3])[0]
-]
+SINGLE = [scenario for scenario in SCENARIOS if "podSequence" not in record(*scenario[:3])[0]]
 
 
 def explained(
@@ -38,7 +33,7 @@ def explained(
     return run, answers, data
 
 
-@pytest.mark.parametrize(("release", "group", "index"), SINGLE)
+@in_batches(SINGLE)
 def test_the_explanation_is_what_was_recorded(release: str, group: str, index: int) -> None:
     scenario, expected = record(release, group, index)
     _, _, data = explained(scenario, release)
@@ -84,7 +79,7 @@ def scores(data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(("release", "group", "index"), SINGLE)
+@in_batches(SINGLE)
 def test_what_is_short_makes_the_node_pass_once_it_is_added(
     release: str, group: str, index: int
 ) -> None:

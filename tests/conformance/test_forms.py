@@ -6,11 +6,11 @@ other's work.
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
 
 from tests.conformance import replay
-from tests.conformance.recordings import SCENARIOS, identifier, record
+from tests.conformance.batches import in_batches
+from tests.conformance.recordings import SCENARIOS, record
 from tests.conformance.test_vectors import differences
 
 SINGLE = [scenario for scenario in SCENARIOS if not scenario[1].startswith("sequence")]
@@ -24,10 +24,7 @@ DRY_RUNS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("release", "group", "index"),
-    [pytest.param(*scenario[:3], id=identifier(scenario)) for scenario in SINGLE],
-)
+@in_batches(SINGLE)
 def test_the_node_form_decides_as_recorded(release: str, group: str, index: int) -> None:
     scenario, expected = record(release, group, index)
     run = replay.Replay(scenario, release)
@@ -38,14 +35,7 @@ def test_the_node_form_decides_as_recorded(release: str, group: str, index: int)
     assert differences(run.one(), expected) == []
 
 
-@pytest.mark.parametrize(
-    ("release", "group", "index"),
-    [
-        pytest.param(*scenario[:3], id=identifier(scenario))
-        for scenario in SINGLE
-        if scenario[1] in DRY_RUNS
-    ],
-)
+@in_batches(scenario for scenario in SINGLE if scenario[1] in DRY_RUNS)
 def test_the_vector_form_decides_as_recorded(release: str, group: str, index: int) -> None:
     scenario, expected = record(release, group, index)
     run = replay.Replay(scenario, release)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from mooring.testing import make_pod
 from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.conformance import replay
-from tests.conformance.recordings import SCENARIOS, identifier, record
+from tests.conformance.batches import in_batches
+from tests.conformance.recordings import SCENARIOS, record
 from tests.conformance.test_vectors import differences
 from tests.cycle.reuse_scenes import hits
 
@@ -47,10 +46,7 @@ def decide_twice(run: replay.Replay) -> dict[str, Any]:
     return run.one()
 
 
-@pytest.mark.parametrize(
-    ("release", "group", "index"),
-    [pytest.param(*scenario[:3], id=identifier(scenario)) for scenario in SCENARIOS],
-)
+@in_batches(SCENARIOS)
 def test_decides_as_recorded_when_an_identical_pod_came_before(
     release: str, group: str, index: int
 ) -> None:

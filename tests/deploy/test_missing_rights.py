@@ -87,9 +87,24 @@ def hold_and_touch_claim(cluster: Cluster) -> None:
 
 
 def fail_twice(cluster: Cluster) -> None:
-    """Have a pod fail twice in the same way: the second time counts the first Event up."""
+    """Have a pod fail twice in the same way: the second time counts the first Event up.
+
+    Both Events must regard one version of the pod, and the condition that the first attempt writes
+    makes another one. So the pod is changed after that, and the scheduler has seen the change when
+    an Event regards it.
+    """
     scenes.refused(cluster)
-    eventually(lambda: events(cluster, "refused", "FailedScheduling"), "the first Event")
+    cluster.wait_for("Pod", "refused", condition)
+    changed = cluster.api.patch(
+        "Pod", "refused", {"metadata": {"labels": {"a": "b"}}}, cluster.namespace
+    )
+    version = changed["metadata"]["resourceVersion"]
+
+    def regards_it() -> bool:
+        found = events(cluster, "refused", "FailedScheduling")
+        return any(event["regarding"]["resourceVersion"] == version for event in found)
+
+    eventually(regards_it, "an Event about the changed pod", 60)
     cluster.api.patch("Node", "n", {"metadata": {"labels": {"a": "b"}}})
 
 

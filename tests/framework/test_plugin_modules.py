@@ -25,14 +25,27 @@ class {cls}(Plugin):
         return later.ANSWER
 """
 
+# A plugin that imports another one of its folder.
+SECOND = (
+    PLUGIN.format(cls="Two")
+    .replace("    rule", "    one = One\n    rule")
+    .replace("from rules", "from one import One\nfrom rules")
+)
+
 
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
-    """Forget the plugins that a test has loaded."""
-    modules, finders = set(sys.modules), sys.meta_path[:]
+    """Hide the plugins that other tests have loaded, and forget those that a test loads."""
+    others = {name: one for folder in plugin_folders() for name, one in folder.modules().items()}
+    finders = sys.meta_path[:]
+    sys.meta_path[:] = [one for one in finders if not isinstance(one, PluginFolder)]
+    for name in others:
+        del sys.modules[name]
+    modules = set(sys.modules)
     yield
     for name in set(sys.modules) - modules:
         del sys.modules[name]
+    sys.modules.update(others)
     sys.meta_path[:] = finders
 
 
@@ -78,10 +91,33 @@ def test_plugins_of_one_folder_share_what_they_import(tmp_path: Path) -> None:
     one = write(tmp_path, "x", cls="One", name="one.py")
     (tmp_path / "rules.py").write_text("RULE = []\n")
     two = tmp_path / "two.py"
-    two.write_text(PLUGIN.format(cls="Two") + "\n\nfrom one import One\n")
+    two.write_text(SECOND)
     first, second = load_plugins([f"{one}:One", f"{two}:Two"])
     assert first.rule is second.rule
-    assert sys.modules["two"].One is first
+    assert second.one is first
+
+
+def test_plugins_of_one_folder_share_modules_whose_names_another_folder_has(
+    tmp_path: Path,
+) -> None:
+    others = load_plugins(
+        [
+            f"{write(tmp_path / 'other', 'other', cls='Other', name=name)}:Other"
+            for name in ("one.py", "two.py")
+        ]
+    )
+    one = write(tmp_path / "mine", "x", cls="One", name="one.py")
+    (tmp_path / "mine" / "rules.py").write_text("RULE = []\n")
+    two = tmp_path / "mine" / "two.py"
+    two.write_text(SECOND)
+    first, second = load_plugins([f"{one}:One", f"{two}:Two"])
+    assert first.rule is second.rule
+    assert second.one is first
+    assert sys.modules["rules"].RULE == "other", "the first folder keeps the name"
+    assert [plugin.rule for plugin in others] == ["other", "other"]
+    (tmp_path / "mine" / "rules.py").write_text("RULE = {}\n")
+    first, second = load_plugins([f"{one}:One", f"{two}:Two"])
+    assert first.rule is second.rule == {}, "hidden modules are loaded again, too"
 
 
 def test_what_a_plugin_imported_is_loaded_again(tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ class Workbench:
         self._changed = asyncio.Event()
         self._binding: set[asyncio.Task[None]] = set()
         self._made: list[tuple[Any, Object]] = []
+        #: Whether pods are bound when they appear.
         self.binds = True
 
     async def start(self) -> None:
@@ -153,6 +154,12 @@ class Workbench:
         task = asyncio.get_running_loop().create_task(bind())
         self._binding.add(task)
         task.add_done_callback(self._binding.discard)
+
+    def bind_waiting(self) -> None:
+        """Bind pods again, first those that appeared while `binds` was False."""
+        self.binds = True
+        for pod in self.all(Pod):
+            self._bind(pod)
 
     def store(self, kind: KindLike) -> Store[Any]:
         known = {informer.name for informer in self.informers}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -32,3 +33,23 @@ def test_setting_up_says_what_it_does_and_how_far_it_is(tmp_path: Path) -> None:
     assert last.startswith("venv: ready; ")
     big = next(call for call in (tmp_path / "calls").read_text().splitlines() if "-r " in call)
     assert "--quiet" not in big
+
+
+def test_the_whole_run_says_first_what_it_does_and_how_long_it_takes() -> None:
+    done = subprocess.run(["make", "-n", "test"], cwd=ROOT, capture_output=True, text=True)
+    says, builds, runs = (
+        done.stdout.index(text) for text in ("about 20 minutes", "testenv/build.py", "-m pytest")
+    )
+    assert says < builds < runs
+
+
+def test_programs_that_a_target_starts_keep_their_bytecode() -> None:
+    done = subprocess.run(
+        ["make", "-s", "--eval", "show: ; @env", "show"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "KEPT": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert "KEPT=1" in done.stdout
+    assert "PYTHONDONTWRITEBYTECODE" not in done.stdout

@@ -50,6 +50,9 @@ class PluginFolder:
         self.folder = folder
         #: The files that were found, whether they could be loaded or not.
         self.files: set[Path] = set()
+        #: What plugins of this folder import by a name that another folder's module has in
+        #: `sys.modules`.
+        self.hidden: dict[str, ModuleType] = {}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -134,10 +137,14 @@ def replacing(folders: Iterable[PluginFolder]) -> Iterator[None]:
     folders = tuple(folders)
     old = {name: one for folder in folders for name, one in folder.modules().items()}
     old_files = {folder: folder.files for folder in folders}
+    old_hidden = {folder: folder.hidden for folder in folders}
     for name in old:
         del sys.modules[name]
     for folder in folders:
         folder.files = set()
+        folder.hidden = {
+            name: one for name, one in folder.hidden.items() if _folder_of(one) != folder.folder
+        }
     try:
         yield
     except BaseException:
@@ -145,6 +152,7 @@ def replacing(folders: Iterable[PluginFolder]) -> Iterator[None]:
             for name in folder.modules():
                 del sys.modules[name]
             folder.files |= old_files[folder]
+            folder.hidden = old_hidden[folder]
         sys.modules.update(old)
         raise
 
@@ -155,11 +163,15 @@ def load_file(folder: PluginFolder, file: Path) -> ModuleType:
     loaded = sys.modules.get(name)
     if loaded is not None:
         return loaded
+    is_plugins = _loader_of(sys.modules.get(file.stem)) is not None
     with _first(folder):
         spec = folder.spec(name, file)
         module = importlib.util.module_from_spec(spec)
         # Registered before it runs: dataclasses and msgspec look up their module there.
         sys.modules[name] = module
+        if is_plugins:
+            # Other plugins of the folder import it by this name.
+            sys.modules.setdefault(file.stem, module)
         try:
             assert spec.loader is not None
             spec.loader.exec_module(module)
@@ -180,7 +192,7 @@ def _first(folder: PluginFolder) -> Iterator[None]:
     """Let imports look into a folder first, and hide the modules of other plugins' folders.
 
     Two plugins may import different modules of the same name. The first one keeps the name in
-    `sys.modules`.
+    `sys.modules`; the folder of the other one keeps its module for its next plugin.
     """
     hidden = {
         name: one
@@ -189,6 +201,8 @@ def _first(folder: PluginFolder) -> Iterator[None]:
     }
     for name in hidden:
         del sys.modules[name]
+    for name, one in folder.hidden.items():
+        sys.modules.setdefault(name, one)
     sys.meta_path.remove(folder)
     sys.meta_path.insert(0, folder)
     importlib.invalidate_caches()
@@ -197,6 +211,7 @@ def _first(folder: PluginFolder) -> Iterator[None]:
     finally:
         sys.meta_path.remove(folder)
         sys.meta_path.append(folder)
+        folder.hidden = {name: sys.modules[name] for name in hidden if name in sys.modules}
         sys.modules.update(hidden)
 
 

@@ -60,7 +60,9 @@ async def serving(
     app.router.add_get(path, answer)
     runner = web.AppRunner(app)
     await runner.setup()
-    await web.TCPSite(runner, LOOPBACK, 0).start()
-    host, port = runner.addresses[0][:2]
-    yield f"{host}:{port}"
-    await runner.cleanup()
+    try:
+        await web.TCPSite(runner, LOOPBACK, 0).start()
+        host, port = runner.addresses[0][:2]
+        yield f"{host}:{port}"
+    finally:
+        await runner.cleanup()

@@ -224,12 +224,18 @@ async def series(request: web.Request) -> web.Response:
     return web.Response(text=SERIES)
 
 
-@asynccontextmanager
-async def prometheus(folder: Path, target: str, *flags: str) -> AsyncIterator[str]:
-    """Run a Prometheus that scrapes a target; yield its address without a scheme."""
-    program = shutil.which("prometheus")
-    if program is None:
+@pytest.fixture
+def prometheus_program() -> Path:
+    """Return the path of Prometheus; without it the test is skipped before it opens anything."""
+    found = shutil.which("prometheus")
+    if found is None:
         pytest.skip("prometheus not installed")
+    return Path(found)
+
+
+@asynccontextmanager
+async def prometheus(program: Path, folder: Path, target: str, *flags: str) -> AsyncIterator[str]:
+    """Run a Prometheus that scrapes a target; yield its address without a scheme."""
     job = {
         "job_name": "nodes",
         "honor_labels": True,
@@ -241,7 +247,7 @@ async def prometheus(folder: Path, target: str, *flags: str) -> AsyncIterator[st
     config.write_text(yaml.safe_dump({"scrape_configs": [job]}))
     address = f"{LOOPBACK}:{free_port()}"
     process = Process(
-        Path(program),
+        program,
         [
             f"--config.file={config}",
             f"--storage.tsdb.path={folder / 'data'}",
@@ -275,9 +281,12 @@ async def until(source: Prometheus, wanted: Callable[[LoadAnswer], bool]) -> Loa
         raise AssertionError(f"not within 30 s; at last: {problem}") from None
 
 
-async def test_a_real_prometheus(tmp_path: Path) -> None:
+async def test_a_real_prometheus(prometheus_program: Path, tmp_path: Path) -> None:
     http = WebClient(SystemClock())
-    async with serving("/metrics", series) as target, prometheus(tmp_path, target) as address:
+    async with (
+        serving("/metrics", series) as target,
+        prometheus(prometheus_program, tmp_path, target) as address,
+    ):
         source = source_of(http, MetricProvider(type="Prometheus", address=f"http://{address}"))
         # The queries run side by side, and a scrape can come between them.
         answer = await until(source, lambda found: sum(map(len, loads(found).values())) == 6)
@@ -294,7 +303,9 @@ async def test_a_real_prometheus(tmp_path: Path) -> None:
     assert answer.left_out == f"avg_over_time of {CPU} of node b is NaN"
 
 
-async def test_a_real_prometheus_with_a_certificate(tmp_path: Path) -> None:
+async def test_a_real_prometheus_with_a_certificate(
+    prometheus_program: Path, tmp_path: Path
+) -> None:
     authority = Authority(tmp_path / "authority")
     pair = authority.server("prometheus")
     settings = {"cert_file": str(pair.certificate), "key_file": str(pair.key)}
@@ -303,7 +314,9 @@ async def test_a_real_prometheus_with_a_certificate(tmp_path: Path) -> None:
     http = WebClient(SystemClock())
     async with (
         serving("/metrics", series) as target,
-        prometheus(tmp_path, target, f"--web.config.file={web_config}") as address,
+        prometheus(
+            prometheus_program, tmp_path, target, f"--web.config.file={web_config}"
+        ) as address,
     ):
         where = {"type": "Prometheus", "address": f"https://{address}", "token": "t"}
         trusted = MetricProvider(**where, ca_file=str(authority.certificate))
