@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mooring.config.rules import Rules
 from mooring.journal.entries import GroupEnds, SegmentHead
 from mooring.journal.journal_reading import read_journal
 from mooring.replay.own_history import (
@@ -15,7 +16,7 @@ from mooring.replay.own_history import (
     OwnHistoryReport,
     PodTimes,
 )
-from mooring.replay.replay_rules import ReplayRules, other_rules, recorded_rules
+from mooring.replay.replay_rules import other_rules, recorded_rules
 from tests.journal.journals import read
 from tests.replay.recordings import (
     JournaledCluster,
@@ -31,7 +32,7 @@ from tests.soak.group_trees import run_group_trees
 def own_history(
     folder: Path, config: Path | None = None, since: float | None = None
 ) -> OwnHistoryReport:
-    def rules_of(head: SegmentHead) -> ReplayRules:
+    def rules_of(head: SegmentHead) -> Rules:
         return recorded_rules(head) if config is None else other_rules(head, str(config), ())
 
     entries = read_journal(folder, since=since)

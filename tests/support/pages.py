@@ -15,12 +15,13 @@ import msgspec
 from mooring.cli.main import main
 from mooring.client.kubeconfig import load_kubeconfig
 from mooring.config import default_config, load_config
+from mooring.config.rules import Rules
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.leader.scheduler_questions import SchedulerAddress
 from mooring.observe.clock import SystemClock
 from mooring.registry import default_registry
-from mooring.replay.replay_rules import ReplayRules, recorded_rules
+from mooring.replay.replay_rules import recorded_rules
 from mooring.scheduler.following import following, reading_client
 from mooring.ui.leader_link import LeaderLink
 from mooring.ui.leader_rules import PageRules, rules_at_start
@@ -100,7 +101,7 @@ async def serving(
             reading_client(connection, "test") as client,
             contextlib.AsyncExitStack() as stack,
         ):
-            applied = PageRules(ReplayRules(loaded, registry, gates, rules))
+            applied = PageRules(Rules(loaded, registry, gates, rules))
             if leaders_rules:
                 assert leader is not None
                 applied = await rules_at_start(

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from mooring.config import default_config
+from mooring.config.rules import Rules
 from mooring.errors import JournalError
 from mooring.framework.features import FeatureGates
 from mooring.journal.entries import (
@@ -20,7 +21,7 @@ from mooring.journal.entries import (
 )
 from mooring.journal.head import make_head
 from mooring.registry import default_registry
-from mooring.replay.replay_rules import ReplayRules, recorded_rules
+from mooring.replay.replay_rules import recorded_rules
 from mooring.ui.journal_moment import journal_span, read_moment_of
 from tests.journal.journals import read
 from tests.journal.test_journal_reading import write
@@ -28,7 +29,7 @@ from tests.replay.recordings import TREES, journaled, refuse_tree, schedule_tree
 from tests.support.journals import record_two_pods
 
 
-def rules_of(head: SegmentHead) -> ReplayRules:
+def rules_of(head: SegmentHead) -> Rules:
     return recorded_rules(head)
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from mooring.apiserver.api_server import ServerSettings
 from mooring.config import default_config
+from mooring.config.rules import Rules
 from mooring.errors import MooringError
 from mooring.explain.scheduler_rules import RulePlugin, SchedulerRules, scheduler_rules
 from mooring.framework.features import FeatureGates
@@ -21,7 +22,6 @@ from mooring.leader.scheduler_questions import SchedulerAddress
 from mooring.local.local_gates import GROUP_VERSIONS
 from mooring.local.local_scheduler import make_plan
 from mooring.registry import default_registry
-from mooring.replay.replay_rules import ReplayRules
 from mooring.ui.leader_rules import LEADERS, differences, take_over
 from mooring.ui.page_questions import WhatIfQuestion
 from tests.apiserver.api_server import PODS
@@ -50,14 +50,14 @@ class Theirs(Plugin):
         """Agree."""
 
 
-def rules_of(*plugins: type[Plugin], **gates: bool) -> ReplayRules:
+def rules_of(*plugins: type[Plugin], **gates: bool) -> Rules:
     registry, features = default_registry(plugins), FeatureGates(gates)
     enabled = [plugin.name for plugin in plugins]
     config = default_config(registry=registry, feature_gates=features, enabled=enabled)
-    return ReplayRules(config, registry, features, RULES)
+    return Rules(config, registry, features, RULES)
 
 
-def served(rules: ReplayRules) -> SchedulerRules:
+def served(rules: Rules) -> SchedulerRules:
     return scheduler_rules(rules.config, rules.registry, rules.gates)
 
 

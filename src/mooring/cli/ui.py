@@ -94,7 +94,6 @@ async def _serve(args: argparse.Namespace) -> None:
 async def _serve_cluster(args: argparse.Namespace, listener: socket.socket) -> None:
     from mooring.client.kubeconfig import load_kubeconfig
     from mooring.observe.clock import SystemClock
-    from mooring.replay.replay_rules import ReplayRules
     from mooring.scheduler.following import following, reading_client
     from mooring.ui.leader_link import LeaderLink
     from mooring.ui.leader_rules import PageRules, rules_at_start
@@ -103,8 +102,7 @@ async def _serve_cluster(args: argparse.Namespace, listener: socket.socket) -> N
     from mooring.ui.page_questions import PageQuestions
     from mooring.ui.page_source import FollowedCluster
 
-    read = read_rules(args)
-    rules = ReplayRules(read.config, read.registry, read.gates, read.text)
+    rules = read_rules(args)
     address = read_scheduler_address(args)
     connection = load_kubeconfig(args.kubeconfig, context=args.context)
     async with contextlib.AsyncExitStack() as stack:

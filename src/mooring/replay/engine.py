@@ -31,6 +31,7 @@ from mooring.binding.binding_points import (
     run_pre_bind_pre_flights,
 )
 from mooring.cache.cache import CacheError
+from mooring.config.rules import Rules
 from mooring.cycle.profile import Profile, Step
 from mooring.cycle.timing import SilentTimer
 from mooring.framework.decision import Decision, Outcome
@@ -58,7 +59,6 @@ from mooring.replay.recorded_extender import RecordedExtender
 from mooring.replay.recorded_informers import RecordedInformers
 from mooring.replay.recorded_work import RecordedHttpClient, RecordedWork
 from mooring.replay.replay_clock import ReplayClock
-from mooring.replay.replay_rules import ReplayRules
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.running_scheduler import DiscardedEvents
 from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
@@ -83,7 +83,7 @@ class ReplayEngine:
     not asked about.
     """
 
-    def __init__(self, rules: ReplayRules, *, lenient: bool = False) -> None:
+    def __init__(self, rules: Rules, *, lenient: bool = False) -> None:
         config, features = rules.config, rules.gates
         self.rules = rules
         self.clock = ReplayClock()

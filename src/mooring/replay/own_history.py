@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from mooring.api import Node, Pod
 from mooring.cache.cache import Cache
+from mooring.config.rules import Rules
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.release_metrics import make_metrics
 from mooring.journal.entries import (
@@ -48,7 +49,6 @@ from mooring.replay.recorded_answers import (
 )
 from mooring.replay.recorded_informers import RecordedInformers, recorded_object
 from mooring.replay.recorded_work import RecordedHttpClient, RecordedWork
-from mooring.replay.replay_rules import ReplayRules
 from mooring.replay.taking import taking
 from mooring.replay.usage import Usage
 from mooring.scheduler.running_scheduler import DiscardedEvents
@@ -171,7 +171,7 @@ class OwnHistory:
     the placements of the earlier run stand as recorded.
     """
 
-    def __init__(self, rules_of: Callable[[SegmentHead], ReplayRules]) -> None:
+    def __init__(self, rules_of: Callable[[SegmentHead], Rules]) -> None:
         self._rules_of = rules_of
         self._report = OwnHistoryReport("")
         self._run: _Run | None = None
@@ -210,7 +210,7 @@ class _Run:
     """The simulation of one run of a scheduler."""
 
     def __init__(
-        self, rules: ReplayRules, report: OwnHistoryReport, head: SegmentHead, since: float | None
+        self, rules: Rules, report: OwnHistoryReport, head: SegmentHead, since: float | None
     ) -> None:
         time = head.time
         self._report = report

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from mooring.config import LoadResult
 from mooring.config.extender_effects import with_extenders
 from mooring.config.load import load_config, load_config_data
+from mooring.config.rules import Rules
 from mooring.errors import ConfigError, JournalError
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
@@ -27,14 +26,9 @@ from mooring.replay.recorded_plugins import (
 RECORDED = "the recorded configuration"
 
 
-class ReplayRules(msgspec.Struct, frozen=True):
-    """A configuration with its plugins and gates."""
+class ReplayRules(Rules, frozen=True):
+    """Rules that are applied to a journal."""
 
-    config: LoadResult
-    registry: Registry
-    gates: FeatureGates
-    #: What they are, in words.
-    text: str
     #: Whether they are those that the journal was recorded with.
     is_recorded: bool = False
 

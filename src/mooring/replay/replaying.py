@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.config.rules import Rules
 from mooring.framework.decision import Decision
 from mooring.framework.tried_groups import GroupLine
 from mooring.journal.entries import (
@@ -46,7 +47,6 @@ from mooring.replay.recorded_steps import (
     RecordedStep,
     recorded_steps,
 )
-from mooring.replay.replay_rules import ReplayRules
 from mooring.replay.report import ReplayReport
 from mooring.replay.shadow_comparison import compare_again
 from mooring.replay.taking import taking
@@ -56,8 +56,8 @@ from mooring.shadow.comparison import Verdict
 class RunRules(msgspec.Struct, frozen=True):
     """The rules for one run of a scheduler: the recorded ones if they are known, and others."""
 
-    recorded: ReplayRules | None
-    other: ReplayRules | None = None
+    recorded: Rules | None
+    other: Rules | None = None
 
 
 class _Engine(msgspec.Struct, frozen=True):
@@ -400,7 +400,7 @@ class Replay:
 
 
 def _make(
-    rules: ReplayRules, before_attempt: BeforeAttempt | None = None, *, lenient: bool = False
+    rules: Rules, before_attempt: BeforeAttempt | None = None, *, lenient: bool = False
 ) -> _Engine:
     engine = ReplayEngine(rules, lenient=lenient)
     return _Engine(engine, make_group_replay(engine, before_attempt))

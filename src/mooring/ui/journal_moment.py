@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from mooring.api import Pod
+from mooring.config.rules import Rules
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.framework.decision import Outcome
 from mooring.informers.store import Store
@@ -37,7 +38,6 @@ from mooring.replay.recorded_steps import (
     RecordedStep,
     recorded_steps,
 )
-from mooring.replay.replay_rules import ReplayRules
 from mooring.replay.taking import taking
 from mooring.scheduler.scheduler import Scheduler
 from mooring.ui.seen_decisions import (
@@ -48,7 +48,7 @@ from mooring.ui.seen_decisions import (
 )
 
 Folder = str | os.PathLike[str]
-RulesOf = Callable[[SegmentHead], ReplayRules]
+RulesOf = Callable[[SegmentHead], Rules]
 
 
 class JournalMoment:

@@ -12,6 +12,7 @@ from mooring.api import Pod
 from mooring.client.client import Client
 from mooring.client.connection import Connection
 from mooring.client.resources import ListOptions
+from mooring.config.rules import Rules
 from mooring.errors import ConfigError, MooringError
 from mooring.explain.scheduler_rules import VERSION, SchedulerRules
 from mooring.framework.features import FeatureGates
@@ -19,7 +20,7 @@ from mooring.framework.releases import parse_versions
 from mooring.journal.head import scheduler_rules
 from mooring.leader.leader_lookup import NoLeader
 from mooring.leader.scheduler_questions import SchedulerAddress, ask_about_rules, opened_scheduler
-from mooring.replay.replay_rules import ReplayRules, printed_config
+from mooring.replay.replay_rules import printed_config
 from mooring.ui.leader_link import PATIENCE, LeaderLink
 from mooring.ui.page_source import scheduler_names
 
@@ -36,12 +37,12 @@ _PARTS = ("percentageOfNodesToScore",)
 class PageRules(msgspec.Struct, frozen=True):
     """The rules that a page applies."""
 
-    rules: ReplayRules
+    rules: Rules
     #: Whether the user has chosen them; otherwise the leader's are wanted.
     given: bool = True
 
 
-def take_over(theirs: SchedulerRules, ours: ReplayRules, who: str) -> ReplayRules:
+def take_over(theirs: SchedulerRules, ours: Rules, who: str) -> Rules:
     """Return the leader's rules, with the plugins that this program has.
 
     Nothing that the leader names is loaded as code. Raise MooringError if the rules cannot be
@@ -55,7 +56,7 @@ def take_over(theirs: SchedulerRules, ours: ReplayRules, who: str) -> ReplayRule
         config = printed_config(theirs.config, f"the rules of {who}", ours.registry, gates)
     except ConfigError as error:
         raise MooringError(f"the rules of {who} cannot be applied here: {error}") from None
-    return ReplayRules(config, ours.registry, gates, LEADERS)
+    return Rules(config, ours.registry, gates, LEADERS)
 
 
 def gates_of(theirs: SchedulerRules) -> FeatureGates:
@@ -66,7 +67,7 @@ def gates_of(theirs: SchedulerRules) -> FeatureGates:
     return FeatureGates(theirs.gates, parse_versions(*([one] if one else [] for one in versions)))
 
 
-def differences(theirs: SchedulerRules, ours: ReplayRules) -> list[str]:
+def differences(theirs: SchedulerRules, ours: Rules) -> list[str]:
     """Return how the leader's rules differ from those of the page, one phrase each."""
     try:
         gates = gates_of(theirs)
@@ -104,7 +105,7 @@ async def rules_at_start(
     connection: Connection,
     client: Client,
     address: SchedulerAddress,
-    ours: ReplayRules,
+    ours: Rules,
     *,
     now: float,
     user_agent: str,
@@ -154,7 +155,7 @@ async def rule_notes(link: LeaderLink | None, applied: PageRules) -> list[str]:
     return [f"The leader decides by other rules than {text}: {'; '.join(found)}.{advice}"]
 
 
-def _missing_plugins(theirs: SchedulerRules, ours: ReplayRules) -> Iterable[str]:
+def _missing_plugins(theirs: SchedulerRules, ours: Rules) -> Iterable[str]:
     mine = scheduler_rules(ours.config, ours.registry, ours.gates)
     known = {one.name: one.sha256 for one in mine.plugins}
     for plugin in theirs.plugins:
