@@ -14,13 +14,14 @@ from mooring.apiserver.api_server import ServerSettings
 from mooring.config import default_config
 from mooring.config.rules import Rules
 from mooring.errors import MooringError
-from mooring.explain.scheduler_rules import RulePlugin, SchedulerRules, scheduler_rules
+from mooring.explain.scheduler_rules import RulePlugin, SchedulerRules
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.releases import parse_versions
+from mooring.journal.head import scheduler_rules
 from mooring.leader.scheduler_questions import SchedulerAddress
 from mooring.local.local_gates import GROUP_VERSIONS
-from mooring.local.local_scheduler import make_plan
+from mooring.local.local_scheduler import make_local_rules
 from mooring.registry import default_registry
 from mooring.ui.leader_rules import LEADERS, differences, take_over
 from mooring.ui.page_questions import WhatIfQuestion
@@ -134,7 +135,7 @@ async def with_a_waiting_gang(folder: Path) -> AsyncIterator[Reader]:
     server = ServerSettings(
         kubeconfig=folder / "kubeconfig", enabled=GROUP_VERSIONS, features=frozenset({GATE})
     )
-    plan = make_plan(None, (), FeatureGates({GATE: True}))
+    plan = make_local_rules(None, (), FeatureGates({GATE: True}))
     objects = manifests(NODES)
     async with running(folder, server=server, nodes=0, plan=plan, objects=objects) as cluster:
         group = {
