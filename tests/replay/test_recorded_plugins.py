@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.replay.test_rules import SOURCE
 
 from mooring.errors import JournalError
 from mooring.explain.scheduler_rules import RecordedPlugin
@@ -21,6 +20,7 @@ from mooring.replay.recorded_plugins import (
     usable_plugins,
 )
 from tests.journal.journals import simple_head
+from tests.replay.test_replay_rules import SOURCE
 
 
 @pytest.fixture
