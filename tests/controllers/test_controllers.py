@@ -57,5 +57,5 @@ async def test_controllers_start_once_the_informers_have_synced() -> None:
 
 def test_every_controller_of_a_cluster_has_a_name_of_its_own() -> None:
     names = [kind.name for kind in KINDS]
-    assert len(set(names)) == len(names) == 14
+    assert len(set(names)) == len(names) == 16
     assert all(names)

@@ -13,6 +13,8 @@ from mooring.api import (
     Pod,
     PodDisruptionBudget,
     ReplicaSet,
+    ResourceClaim,
+    ResourceClaimTemplate,
     StatefulSet,
 )
 from mooring.client.resources import raw_resource
@@ -28,6 +30,8 @@ NODES = raw_resource(Node)
 LEASES = raw_resource(Lease)
 CLAIMS = raw_resource(PersistentVolumeClaim)
 VOLUMES = raw_resource(PersistentVolume)
+RESOURCE_CLAIMS = raw_resource(ResourceClaim)
+RESOURCE_CLAIM_TEMPLATES = raw_resource(ResourceClaimTemplate)
 BUDGETS = raw_resource(PodDisruptionBudget)
 POD_GROUPS = raw_resource("podgroups.v1beta1.scheduling.k8s.io")
 COMPOSITE_POD_GROUPS = raw_resource("compositepodgroups.v1alpha3.scheduling.k8s.io")

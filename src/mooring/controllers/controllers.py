@@ -21,6 +21,7 @@ from mooring.controllers.pod_collector import PodCollector
 from mooring.controllers.pod_group_controller import PodGroupController
 from mooring.controllers.pod_group_protection import PodGroupProtection
 from mooring.controllers.replica_set import ReplicaSetController
+from mooring.controllers.resource_claim_controller import ClaimRelease, GeneratedClaims
 from mooring.controllers.resource_quota import ResourceQuotaController
 from mooring.controllers.stateful_set import StatefulSetController
 from mooring.controllers.taint_eviction import TaintEvictionController
@@ -39,6 +40,8 @@ KINDS: tuple[type[Controller], ...] = (
     PersistentVolumeController,
     VolumeProtection,
     EphemeralVolumes,
+    GeneratedClaims,
+    ClaimRelease,
     NodeLifecycleController,
     TaintEvictionController,
     PodCollector,

@@ -7,8 +7,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from mooring.api import (
-    ObjectMeta,
-    OwnerReference,
     Pod,
     PodGroupResourceClaimStatus,
     PodResourceClaimStatus,
@@ -17,7 +15,8 @@ from mooring.api import (
     WorkloadPodGroup,
     scheduling_group_key,
 )
-from mooring.api.resource import CLAIM_FINALIZER, POD_CLAIM_NAME, ResourceClaimStatus
+from mooring.api.resource import CLAIM_FINALIZER, ResourceClaimStatus
+from mooring.controlplane.generated_claims import claim_metadata
 from mooring.informers.store import EventHandler, Store
 from mooring.virtual.memory_cluster import MemoryCluster
 
@@ -146,21 +145,10 @@ def _from_template(
     template: ResourceClaimTemplate, user: Pod | WorkloadPodGroup, entry: str
 ) -> ResourceClaim:
     made = template.spec
-    name = f"{user.metadata.name}-{entry}"
-    owner = OwnerReference(
-        api_version=user.api_version,
-        kind=user.kind,
-        name=user.metadata.name,
-        uid=user.metadata.uid,
-        controller=True,
-        block_owner_deletion=True,
-    )
-    metadata = ObjectMeta(
-        name=name,
-        namespace=user.metadata.namespace,
+    metadata = replace(
+        claim_metadata(made.metadata, user, entry),
+        name=f"{user.metadata.name}-{entry}",
+        generate_name="",
         uid=f"{user.metadata.uid}/{entry}",
-        labels=made.metadata.labels,
-        annotations={**made.metadata.annotations, POD_CLAIM_NAME: entry},
-        owner_references=(owner,),
     )
     return ResourceClaim(metadata=metadata, spec=made.spec)

@@ -1,0 +1,1 @@
+"""What an API server and its controllers do to objects, as functions of the objects alone."""
