@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mooring.api import ResourceClaimTemplate, WorkloadPodGroup
+from mooring.api import ResourceClaim, ResourceClaimTemplate, WorkloadPodGroup
 from mooring.framework.features import FeatureGates
+from mooring.informers.store import EventHandler
 from mooring.testing import make_pod, make_pod_group
 from mooring.virtual.backlog import schedule_all
 from mooring.virtual.driving import drive
@@ -44,6 +45,14 @@ def schedule(devices: Devices) -> list[str]:
     """Schedule everything; return the nodes of the pods that have one."""
     drive(schedule_all(devices.scheduler))
     return [one.spec.node_name for one in devices.scheduler.cluster.pods if one.spec.node_name]
+
+
+def changes(devices: Devices, kind: type[Any]) -> list[Any]:
+    """Return a list to which every changed object of a kind is added from now on."""
+    found: list[Any] = []
+    handler: EventHandler[Any] = EventHandler(on_update=lambda _, new: found.append(new))
+    devices.scheduler.cluster.store(kind).add_handler(handler)
+    return found
 
 
 def test_pods_of_a_gang_share_a_claim_that_one_of_them_has_just_allocated() -> None:
@@ -128,10 +137,11 @@ def test_a_claim_of_a_group_that_cannot_be_used_is_deallocated() -> None:
     status = {**allocated_on("gone"), "reservedFor": [group_user()]}
     objects = [claim(status=status), device_slice("b", "d0"), *gang(2, NAMED, NAMED)]
     devices = Devices(*objects, features=OF_GROUPS)
-    assert schedule(devices) == []
-    assert (users(devices.claim()), devices.claim().status.allocation) == ([], None)
-    # The next attempt, which the change of the claim causes, allocates it again.
+    claims = changes(devices, ResourceClaim)
+    # The change of the claim causes the next attempt, which allocates it again.
     assert schedule(devices) == ["b"] * 2
+    assert (users(claims[0]), claims[0].status.allocation) == ([], None)
+    assert users(devices.claim()) == ["g"]
 
 
 def test_a_claim_that_a_pod_gave_up_is_not_deallocated_again_for_pods_that_were_not_tried() -> None:
@@ -140,10 +150,11 @@ def test_a_claim_that_a_pod_gave_up_is_not_deallocated_again_for_pods_that_were_
     unusable = claim(status=allocated_on("gone"))
     objects = [unusable, low, device_slice("b", "d0"), *gang(3, NAMED, NAMED)]
     devices = Devices(*objects, features=OF_GROUPS)
-    assert schedule(devices) == ["b"]
-    assert devices.claim().status.allocation is None
-    (group,) = devices.scheduler.cluster.store(WorkloadPodGroup).list()
-    assert group.status.conditions[0].message == (
+    claims, groups = changes(devices, ResourceClaim), changes(devices, WorkloadPodGroup)
+    assert schedule(devices) == ["b"] * 4
+    allocations = [one.status.allocation is not None for one in claims]
+    assert allocations == sorted(allocations)
+    assert groups[0].status.conditions[0].message == (
         "minCount (3) cannot be satisfied: 0 scheduled, 2 remaining, "
         "deallocation and deletion of ResourceClaims completed, "
         "pod group preemption: minCount (3) cannot be satisfied: 0 scheduled, 2 remaining"
