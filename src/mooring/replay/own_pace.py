@@ -8,10 +8,12 @@ once. And two gangs that refuse each other would alternate forever at one moment
 from __future__ import annotations
 
 from collections import deque
-from statistics import median
+from statistics import fmean
 
 #: The recorded attempts whose time tells how long an attempt takes.
 _RECENT = 99
+#: The longest time of a recorded attempt that counts: the machine may have slept meanwhile.
+_LONGEST = 1.0
 #: After so many attempts at one moment each further one takes time, whatever is recorded.
 _AT_ONCE = 10_000
 _LEAST_SECONDS = 0.001
@@ -22,7 +24,7 @@ STILL_SECONDS = 600.0
 class OwnPace:
     """How long attempts take, and when it is useful to wake up. Owned by the simulation of a run.
 
-    An attempt takes as long as the recorded ones do at that time, so the scheduler tries no more
+    An attempt takes as long as the last recorded ones on average, so the scheduler tries no more
     pods than one that really runs could.
     """
 
@@ -48,7 +50,7 @@ class OwnPace:
         """Note when a recorded attempt ended."""
         begun, since = self._begun
         if begun == uid:
-            self._recent.append(max(0.0, time - since))
+            self._recent.append(min(max(0.0, time - since), _LONGEST))
             self._usual = None
 
     # What the simulation does.
@@ -59,7 +61,7 @@ class OwnPace:
             self._moment, self._attempts = now, 0
         self._attempts += 1
         if self._usual is None:
-            self._usual = median(self._recent)
+            self._usual = fmean(self._recent)
         seconds = self._usual
         if self._attempts > _AT_ONCE:
             seconds = max(seconds, _LEAST_SECONDS)
