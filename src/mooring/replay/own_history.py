@@ -84,6 +84,8 @@ class HistorySide(msgspec.Struct):
     #: The pods that arrived pending, by uid.
     pods: dict[str, PodTimes] = msgspec.field(default_factory=dict)
     preemptions: int = 0
+    #: How many pods, or groups of pods, were tried.
+    attempts: int = 0
 
     @property
     def bound(self) -> int:
@@ -351,6 +353,7 @@ class _Run:
         while self._clock.now() >= self._pace.free_at:
             worked = await self.scheduler.turn()
             if worked:
+                self._report.own.attempts += 1
                 self._pace.attempted(self._clock.now())
             await self._settle()
             if not worked and not len(self.scheduler.inbox):
