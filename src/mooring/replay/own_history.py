@@ -225,6 +225,8 @@ class _Run:
         self._since = since
         #: Whether pods that arrive are scheduled by the other rules.
         self._own = since is None
+        #: Whether the loop has nothing to do until something is posted or the next moment comes.
+        self._is_idle = False
         #: Whether the recorded scheduler has read the cluster and schedules.
         self._begun = False
         self._clock = OwnClock(time)
@@ -342,6 +344,7 @@ class _Run:
                 break
             self._observe(moment)
             self._clock.move_to(moment)
+            self._is_idle = False
             await self._settle()
         self._observe(time)
         self._clock.move_to(time)
@@ -350,6 +353,9 @@ class _Run:
         if not self._own or not self._begun:
             self.scheduler.inbox.drain()
             return
+        if self._is_idle and not len(self.scheduler.inbox):
+            return
+        self._is_idle = False
         while self._clock.now() >= self._pace.free_at:
             worked = await self.scheduler.turn()
             if worked:
@@ -357,6 +363,7 @@ class _Run:
                 self._pace.attempted(self._clock.now())
             await self._settle()
             if not worked and not len(self.scheduler.inbox):
+                self._is_idle = True
                 return
 
     async def _settle(self) -> None:
