@@ -84,7 +84,7 @@ async def _loop(
             missed += _show(run.figures(workload))
             missed += _show(await questions.examination(run, _ROUNDS))
     if "replay" in chosen:
-        missed += _show(replaying.replay(journal, nodes, pods))
+        missed += _show(await replaying.replay(journal, nodes, pods))
     return missed
 
 

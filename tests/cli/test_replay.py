@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mooring.cli.main import main
+from mooring.cli.progress import ProgressLine
 from mooring.journal.segments import list_segments
 from mooring.registry import load_plugins
 from tests.replay.recordings import journaled, schedule_some, write_config
@@ -43,6 +44,23 @@ def test_a_deviation_ends_with_status_3_and_names_the_plugin(
     monkeypatch.setattr(Whimsical, "points", 97)
     assert main(["replay", str(tmp_path)], plugins=[Whimsical]) == 3
     assert "(Whimsical)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("history", ["recorded", "own"])
+def test_a_terminal_shows_how_far_it_is(
+    journal: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    history: str,
+) -> None:
+    monkeypatch.setattr(ProgressLine, "PATIENCE", 0.0)
+    monkeypatch.setattr(ProgressLine, "INTERVAL", 0.0)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(["replay", str(journal), "--history", history]) == 0
+    shown = capsys.readouterr()
+    assert "replaying: 100 % of " in shown.err
+    assert shown.err.endswith("\r\x1b[K")
+    assert "replaying" not in shown.out
 
 
 def test_another_configuration(

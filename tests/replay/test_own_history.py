@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mooring.config.rules import Rules
-from mooring.journal.entries import GroupEnds, SegmentHead
+from mooring.journal.entries import AttemptEnds, Entry, GroupEnds, SegmentHead
 from mooring.journal.journal_reading import read_journal
 from mooring.replay.own_history import (
     HistorySide,
@@ -17,6 +19,7 @@ from mooring.replay.own_history import (
     PodTimes,
 )
 from mooring.replay.replay_rules import other_rules, recorded_rules
+from mooring.scheduler.scheduler import Scheduler
 from tests.journal.journals import read
 from tests.replay.recordings import (
     JournaledCluster,
@@ -168,3 +171,57 @@ def test_the_victims_of_a_recorded_group_do_not_depart(tmp_path: Path) -> None:
     assert report.recorded.preemptions == len(victims) == 2
     assert report.own.preemptions > 0
     assert report.own.bound == report.recorded.bound == 16
+
+
+def turns_of(entries: Iterable[Entry], monkeypatch: pytest.MonkeyPatch, limit: int) -> int:
+    """Simulate entries; return how many pods were tried, and fail above a limit."""
+    turn, tried = Scheduler.turn, 0
+
+    async def counted(scheduler: Scheduler) -> bool:
+        nonlocal tried
+        worked = await turn(scheduler)
+        tried += worked
+        if tried > limit:
+            pytest.fail(f"more than {limit} attempts")
+        return worked
+
+    monkeypatch.setattr(Scheduler, "turn", counted)
+    asyncio.run(OwnHistory(recorded_rules).run(entries))
+    return tried
+
+
+def test_a_gap_of_centuries_is_not_simulated_attempt_by_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journaled(tmp_path, schedule_some)
+    entries: Sequence[Entry] = read(tmp_path)
+    later = [replace(entry, time=entry.time + 500 * 365 * 86400.0) for entry in entries[-3:]]
+    # One pod fits nowhere and is tried again every five minutes.
+    assert 8 < turns_of([*entries, *later], monkeypatch, 200) < 100
+
+
+def test_no_more_pods_are_tried_than_a_scheduler_that_runs_could(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def play(cluster: JournaledCluster) -> None:
+        await cluster.create(node("one", "1"))
+        for number in range(40):
+            await cluster.create(pod(f"web-{number}", "1"))
+        await cluster.schedule()
+        for number in range(10):
+            gone = {"gracePeriodSeconds": 0}
+            await cluster.server.ask(
+                "DELETE", f"/api/v1/namespaces/default/pods/web-{number}", gone
+            )
+            await cluster.clock.sleep(1.0)
+            await cluster.schedule()
+
+    journaled(tmp_path, play)
+    entries: Sequence[Entry] = read(tmp_path)
+    seconds = entries[-1].time - entries[0].time
+    slow = [
+        replace(entry, time=entry.time + 0.25) if isinstance(entry, AttemptEnds) else entry
+        for entry in entries
+    ]
+    # Nothing is known of the time of an attempt before the first one has ended.
+    assert turns_of(slow, monkeypatch, 1000) <= 40 + seconds / 0.25 + 1

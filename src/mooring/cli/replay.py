@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 from mooring.cli.journal_rules import add_trust_flag, applied_rules, rules_of_recording
 from mooring.cli.journal_warnings import showing_warnings
 from mooring.cli.messages import printable_json, printable_lines, warn
+from mooring.cli.progress import ProgressLine
 from mooring.errors import JournalError
 
 if TYPE_CHECKING:
-    from mooring.journal.entries import SegmentHead
+    from collections.abc import Iterable
+
+    from mooring.journal.entries import Entry, SegmentHead
     from mooring.replay.replaying import RunRules
     from mooring.replay.report import ReplayReport
 
@@ -87,14 +90,14 @@ def _replay(args: argparse.Namespace) -> int:
 
 
 def _run_recorded(args: argparse.Namespace, since: float | None, until: float | None) -> int:
-    from mooring.journal.journal_reading import read_journal
     from mooring.replay.replaying import Replay
     from mooring.replay.report_data import replay_data
     from mooring.replay.report_page import replay_page
     from mooring.replay.report_text import replay_lines
 
     replay = Replay(lambda head: _rules(args, head), since=since)
-    report = replay.run(read_journal(args.folder, since=since, until=until))
+    with ProgressLine() as line:
+        report = replay.run(_entries(args.folder, since, until, line))
     if args.output == "json":
         print(printable_json(replay_data(report)))
     elif args.output == "html":
@@ -104,6 +107,21 @@ def _run_recorded(args: argparse.Namespace, since: float | None, until: float | 
     return _status(report)
 
 
+def _entries(
+    folder: str, since: float | None, until: float | None, line: ProgressLine
+) -> Iterable[Entry]:
+    """Return the entries to replay, which show on a line how far the replay is."""
+    from mooring.cli.replay_progress import showing_progress
+    from mooring.journal.journal_reading import read_journal
+    from mooring.replay.journal_span import journal_end
+
+    def end() -> float:
+        last = journal_end(folder)
+        return last if until is None else min(last, until)
+
+    return showing_progress(read_journal(folder, since=since, until=until), line, end)
+
+
 def _status(report: ReplayReport) -> int:
     if report.other_rules or report.reproduced:
         return 0
@@ -111,15 +129,14 @@ def _status(report: ReplayReport) -> int:
 
 
 def _run_own(args: argparse.Namespace, since: float | None, until: float | None) -> int:
-    from mooring.journal.journal_reading import read_journal
     from mooring.replay.own_history import OwnHistory
     from mooring.replay.report_data import own_history_data
     from mooring.replay.report_page import own_history_page
     from mooring.replay.report_text import own_history_lines
 
-    entries = read_journal(args.folder, since=since, until=until)
     history = OwnHistory(lambda head: applied_rules(args, head))
-    report = asyncio.run(history.run(entries, since))
+    with ProgressLine() as line:
+        report = asyncio.run(history.run(_entries(args.folder, since, until, line), since))
     if args.output == "json":
         print(printable_json(own_history_data(report)))
     elif args.output == "html":

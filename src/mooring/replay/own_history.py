@@ -7,6 +7,7 @@ volumes, changes as recorded.
 
 Deciding and binding take no time here, so the usual time from the beginning of a recorded attempt
 to its bind is added to what a pod waits: otherwise the comparison would flatter the other rules.
+And the next attempt begins only when the one before would have ended (`OwnPace`).
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from mooring.journal.entries import (
 )
 from mooring.observe.attempt_random import AttemptRandom
 from mooring.replay.own_clock import OwnClock
+from mooring.replay.own_pace import OwnPace
 from mooring.replay.recorded_answers import (
     RecordedAnswers,
     recorded_list,
@@ -50,12 +52,12 @@ from mooring.replay.recorded_answers import (
 from mooring.replay.recorded_informers import RecordedInformers, recorded_object
 from mooring.replay.recorded_work import RecordedHttpClient, RecordedWork
 from mooring.replay.taking import taking
-from mooring.replay.usage import Usage
+from mooring.replay.usage import Usage, UsageMeter
 from mooring.scheduler.running_scheduler import DiscardedEvents
 from mooring.scheduler.scheduler import Scheduler
 from mooring.virtual.memory_client import MemoryClient, MemoryList
 
-#: How often tasks get a chance to go on before the clock moves: a bind has a few steps.
+#: How often tasks get a chance to go on, at most, before the clock moves: a bind has a few steps.
 _STEPS = 12
 _POD_SCHEDULED = "PodScheduled"
 
@@ -82,6 +84,8 @@ class HistorySide(msgspec.Struct):
     #: The pods that arrived pending, by uid.
     pods: dict[str, PodTimes] = msgspec.field(default_factory=dict)
     preemptions: int = 0
+    #: How many pods, or groups of pods, were tried.
+    attempts: int = 0
 
     @property
     def bound(self) -> int:
@@ -115,10 +119,12 @@ class _OwnClient(MemoryClient):
         self,
         informers: RecordedInformers,
         clock: OwnClock,
+        pace: OwnPace,
         side: HistorySide,
         answers: RecordedAnswers,
     ) -> None:
         super().__init__(informers)
+        self._pace = pace
         self._answers = answers
         self.deleted: set[str] = set()
         self._clock = clock
@@ -146,6 +152,7 @@ class _OwnClient(MemoryClient):
 
     async def bind(self, pod: Pod, node_name: str) -> None:
         await super().bind(pod, node_name)
+        self._pace.changed(self._clock.now())
         times = self._side.pods.get(pod.metadata.uid)
         if times is not None:
             times.bound = self._clock.now()
@@ -157,6 +164,7 @@ class _OwnClient(MemoryClient):
             pod = self._store(Pod).get(name, namespace)
             if pod is not None and pod.metadata.uid not in self.deleted:
                 self.deleted.add(pod.metadata.uid)
+                self._pace.changed(self._clock.now())
                 self._side.preemptions += 1
                 times = self._side.pods.get(pod.metadata.uid)
                 if times is not None:
@@ -217,16 +225,21 @@ class _Run:
         self._since = since
         #: Whether pods that arrive are scheduled by the other rules.
         self._own = since is None
+        #: Whether the loop has nothing to do until something is posted or the next moment comes.
+        self._is_idle = False
         #: Whether the recorded scheduler has read the cluster and schedules.
         self._begun = False
         self._clock = OwnClock(time)
+        self._pace = OwnPace(time)
         self._random = AttemptRandom(0)
         self._informers = RecordedInformers()
         self._answers = RecordedAnswers()
         self._works = RecordedWork(self._answers)
         #: The runs of periodic work in the checkpoint.
         self._worked: list[CheckpointWork] = []
-        self._client = _OwnClient(self._informers, self._clock, report.own, self._answers)
+        self._client = _OwnClient(
+            self._informers, self._clock, self._pace, report.own, self._answers
+        )
         events = DiscardedEvents()
         self.scheduler = Scheduler(
             rules.config,
@@ -250,6 +263,7 @@ class _Run:
         #: The pods that a recorded preemption removes, as "namespace/name".
         self._preempted: set[str] = set()
         self._observed = time
+        self._meters = UsageMeter(report.own.usage), UsageMeter(report.recorded.usage)
         if not report.begin:
             report.begin = time
 
@@ -272,17 +286,22 @@ class _Run:
                 self._take_pending(entry.time)
             case WorkBegins():
                 await self._until(entry.time)
+                self._pace.changed(entry.time)
                 self._works.begin(entry.work)
             case Fetched() if entry.work:
                 await self._until(entry.time)
+                self._pace.changed(entry.time)
                 self._answers.answer(entry)
             case Change() | PodUpdate():
                 await self._until(entry.time)
+                self._pace.changed(entry.time)
                 self._take_change(entry)
             case AttemptBegins():
                 self._begun = True
+                self._pace.recorded_begin(entry.uid, entry.time)
                 await self._until(entry.time)
             case AttemptEnds():
+                self._pace.recorded_end(entry.record.uid, entry.time)
                 self._recorded_preemption(entry.record.victims)
             case GroupEnds():
                 self._recorded_preemption(entry.victims)
@@ -301,9 +320,9 @@ class _Run:
     def _recorded_preemption(self, victims: Sequence[str]) -> None:
         if self._own and victims:
             # A pod or group that is tried again names victims that are still terminating again.
-            new = self._preempted.union(victims)
-            self._report.recorded.preemptions += len(new) - len(self._preempted)
-            self._preempted = new
+            before = len(self._preempted)
+            self._preempted.update(victims)
+            self._report.recorded.preemptions += len(self._preempted) - before
 
     def _recorded_bind(self, uid: str, time: float) -> None:
         times = self._report.recorded.pods.get(uid)
@@ -325,6 +344,7 @@ class _Run:
                 break
             self._observe(moment)
             self._clock.move_to(moment)
+            self._is_idle = False
             await self._settle()
         self._observe(time)
         self._clock.move_to(time)
@@ -333,33 +353,47 @@ class _Run:
         if not self._own or not self._begun:
             self.scheduler.inbox.drain()
             return
-        worked = True
-        while worked or len(self.scheduler.inbox):
+        if self._is_idle and not len(self.scheduler.inbox):
+            return
+        self._is_idle = False
+        while self._clock.now() >= self._pace.free_at:
             worked = await self.scheduler.turn()
+            if worked:
+                self._report.own.attempts += 1
+                self._pace.attempted(self._clock.now())
             await self._settle()
+            if not worked and not len(self.scheduler.inbox):
+                self._is_idle = True
+                return
 
     async def _settle(self) -> None:
         """Let binding cycles and other tasks go on as far as they can."""
         for _ in range(_STEPS):
             await asyncio.sleep(0)
+            if len(asyncio.all_tasks()) == 1:
+                # Only this one is left.
+                return
 
     def _next_moment(self) -> float | None:
+        """Return when a task or the scheduling loop has something to do."""
         if not self._own or not self._begun:
             return None
-        now = self._clock.now()
-        moments = (
-            self.scheduler.queue.next_wakeup(),
-            self.scheduler.on_the_way.next_deadline(),
-            self._clock.next_wakeup,
-        )
-        return min((max(one, now) for one in moments if one is not None), default=None)
+        now, free_at, scheduler = self._clock.now(), self._pace.free_at, self.scheduler
+        timers = (scheduler.queue.next_wakeup(), scheduler.on_the_way.next_deadline())
+        moments = [max(one, free_at, now) for one in timers if one is not None]
+        if free_at > now and (len(scheduler.inbox) or scheduler.queue.count_queued()):
+            moments.append(free_at)
+        if (woken := self._clock.next_wakeup) is not None:
+            moments.append(max(woken, now))
+        return self._pace.wakeup(min(moments), now) if moments else None
 
     def _observe(self, until: float) -> None:
         """Add the time since the last observation to the usage of both clusters."""
         if self._own:
             seconds = until - self._observed
-            self._report.own.usage.observe(self.scheduler.cache.nodes, seconds)
-            self._report.recorded.usage.observe(self._recorded.nodes, seconds)
+            own, recorded = self._meters
+            own.observe(self.scheduler.cache.nodes, seconds)
+            recorded.observe(self._recorded.nodes, seconds)
         self._observed = max(self._observed, until)
 
     # Changes.
@@ -399,6 +433,7 @@ class _Run:
         """Let the other rules schedule the pods that are pending now."""
         if not self._own:
             return
+        self._pace.changed(time)
         for pod in list(self._informers.store(Pod)):
             if self._is_ours(pod) and not pod.spec.node_name:
                 self._arrive(pod, time)
