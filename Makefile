@@ -5,9 +5,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.up-to-date
 JOBS   ?= 2
+# REPEAT=1 runs the tests that failed once more, alone.
+REPEAT ?=
 # One more test process than cores: the steps of kubectl take minutes, and mostly wait.
 WORKERS := $(shell expr $(JOBS) + 1)
-PYTEST := $(abspath $(BIN))/python -m pytest
+PYTEST := $(abspath $(BIN))/python $(if $(REPEAT),$(abspath tools)/repeat_failed.py,-m pytest)
 
 # A release of the table in tools/testenv/build.py, such as 1.36.4; its REFERENCE where none is named.
 RELEASE ?=
