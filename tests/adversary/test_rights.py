@@ -164,9 +164,9 @@ async def schedule(missing: Right | None) -> Outcome:
         client=client,
         event_client=client,
         registry=work.registry,
-        features=work.features,
+        features=work.gates,
         clock=clock,
-        metrics=Metrics(work.features.enabled),
+        metrics=Metrics(work.gates.enabled),
     )
     running.start()
 

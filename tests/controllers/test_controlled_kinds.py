@@ -19,6 +19,8 @@ PATHS = {
     "LEASES": "/apis/coordination.k8s.io/v1/namespaces/n/leases",
     "CLAIMS": "/api/v1/namespaces/n/persistentvolumeclaims",
     "VOLUMES": "/api/v1/persistentvolumes",
+    "RESOURCE_CLAIMS": "/apis/resource.k8s.io/v1/namespaces/n/resourceclaims",
+    "RESOURCE_CLAIM_TEMPLATES": "/apis/resource.k8s.io/v1/namespaces/n/resourceclaimtemplates",
     "BUDGETS": "/apis/policy/v1/namespaces/n/poddisruptionbudgets",
     "QUOTAS": "/api/v1/namespaces/n/resourcequotas",
     "POD_GROUPS": "/apis/scheduling.k8s.io/v1beta1/namespaces/n/podgroups",

@@ -15,7 +15,7 @@ from mooring.errors import PluginError
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import PLANNED_POINTS, Point
-from mooring.observe.clock import VirtualClock
+from mooring.observe.clock import Progress, VirtualClock
 from mooring.observe.metrics import Metrics
 from mooring.plugins.default_binder import DefaultBinder
 from mooring.plugins.priority_sort import PrioritySort
@@ -30,7 +30,7 @@ def resolved(**points: list[tuple[str, int]]) -> ResolvedProfile:
 
 
 def profile(*plugins: type[Plugin], **points: list[tuple[str, int]]) -> Profile:
-    handle: Any = SimpleNamespace(metrics=Metrics(), clock=VirtualClock())
+    handle: Any = SimpleNamespace(metrics=Metrics(), clock=VirtualClock(), progress=Progress().step)
     return Profile(resolved(**points), Registry(plugins), handle)
 
 

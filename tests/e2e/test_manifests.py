@@ -34,7 +34,7 @@ def print_manifests(cluster: Up, wanted: str) -> None:
 
 
 def test_a_plugin_runs_from_a_config_map_and_rolls_when_it_changes(up: Callable[..., Up]) -> None:
-    cluster = up("--nodes=2")
+    cluster = up("--nodes=2", "--image=mooring")
     kubectl = cluster.kubectl
     kubectl("label node node-1 gpu=true")
     print_manifests(cluster, "true")

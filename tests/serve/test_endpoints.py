@@ -95,8 +95,8 @@ async def test_explanations_are_for_those_who_may_read_them(
     assert headers["X-Content-Type-Options"] == "nosniff"
     allowed, denied = {"status": {"allowed": True}}, {"status": {}}
     jane = {"status": {"authenticated": True, "user": {"username": "jane"}}}
-    # The path, the pod; then the pods that are mentioned, by namespace and by name; then nodes.
-    api.answers = [jane, denied, allowed, denied, denied, denied, allowed, denied]
+    # The path, the pod, nodes; then the pods that are mentioned, by namespace and by name.
+    api.answers = [jane, denied, allowed, denied, denied, denied, denied, allowed]
     status, page, _ = await site.ask(POD, token="t")
     assert (status, json.loads(page)["message"]) == (
         200,

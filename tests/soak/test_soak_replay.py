@@ -8,9 +8,10 @@ from random import Random
 import pytest
 
 from mooring.errors import JournalError
-from mooring.journal.entries import GroupBegins
+from mooring.journal.entries import GroupBegins, SegmentHead
 from mooring.journal.journal_reading import read_journal
 from mooring.journal.segments import list_segments
+from mooring.replay.recorded_plugins import trust_all
 from mooring.replay.replay_rules import recorded_rules
 from mooring.replay.replaying import Replay, RunRules
 from mooring.replay.report import ReplayReport
@@ -31,8 +32,12 @@ SEEDS = (3, 5, 11, 22, 35, 45, 56, 71, 74)
 TREES = (1, 12, 18, 29, 33, 52, 59)
 
 
+def rules(head: SegmentHead) -> RunRules:
+    return RunRules(recorded_rules(head, trusts=trust_all))
+
+
 def replay(folder: Path) -> ReplayReport:
-    report = Replay(lambda head: RunRules(recorded_rules(head))).run(read_journal(folder))
+    report = Replay(rules).run(read_journal(folder))
     assert report.reproduced, "\n".join(replay_lines(report))
     return report
 
@@ -66,7 +71,7 @@ def test_a_kill_at_any_write_leaves_a_journal_that_can_be_replayed(
     for _ in range(12):
         last.write_bytes(content[: random.randrange(len(content))])
         try:
-            report = Replay(lambda head: RunRules(recorded_rules(head))).run(read_journal(folder))
+            report = Replay(rules).run(read_journal(folder))
         except JournalError as error:
             # The writer was killed before anything could be read.
             assert "without its beginning" in str(error) or "holds no journal" in str(error)

@@ -47,6 +47,7 @@ async def test_the_whole_cluster(tmp_path: Path) -> None:
                 "failure": "",
                 "unread": [],
                 "leader": None,
+                "lostSince": None,
             }
             about = page.data.about()
             assert about["server"].startswith("https://127.0.0.1:")

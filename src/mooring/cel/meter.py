@@ -85,7 +85,8 @@ class Bill(msgspec.Struct):
 
     def take(self, frame: Frame) -> None:
         """Record what the evaluation in a frame took."""
-        cost, work = frame.cost, frame.work
+        # What exceeds a limit is counted before it is done, and then it is not done.
+        cost, work = min(frame.cost, frame.limit), min(frame.work, _MAX_WORK)
         self.work = work
         self.fixed = {}
         for number, (part, labour, times) in (frame.fixed or {}).items():

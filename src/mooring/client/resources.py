@@ -65,14 +65,14 @@ def find_resource(kind: KindLike) -> Resource:
     >>> find_resource("podgroups.v1alpha1.scheduling.x-k8s.io").path("team", "a")
     '/apis/scheduling.x-k8s.io/v1alpha1/namespaces/team/podgroups/a'
     """
+    if isinstance(kind, Resource):
+        return kind
     asked: Any = kind
     return _find(asked)
 
 
 @lru_cache(maxsize=1024)
 def _find(kind: Any) -> Resource:
-    if isinstance(kind, Resource):
-        return kind
     if isinstance(kind, str):
         plural, _, rest = kind.partition(".")
         version, _, group = rest.partition(".")

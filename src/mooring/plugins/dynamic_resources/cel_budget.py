@@ -7,6 +7,7 @@ charged as if nothing were cached, so that an attempt that is replayed ends as t
 
 from __future__ import annotations
 
+from mooring.cel.parser import MAX_CODE_POINTS
 from mooring.plugins.args import CEL_COST_BUDGET
 
 #: What reading and checking an expression takes, for any expression and for each character.
@@ -52,7 +53,9 @@ class CelBudget:
         if key in self._charged:
             return
         try:
-            self.charge(key, _COMPILING + _COMPILING_CHARACTER * len(expression))
+            # A longer expression is refused unread.
+            characters = min(len(expression), MAX_CODE_POINTS)
+            self.charge(key, _COMPILING + _COMPILING_CHARACTER * characters)
         except BudgetExceededError:
             raise self.exceeded(claim) from None
 
