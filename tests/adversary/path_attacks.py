@@ -307,7 +307,7 @@ ATTACKS: dict[str, Attack] = {
             Step("POST", f"{CUSTOM}/namespaces/{TENANT}/wides", 404, thing("a")),
             Step("GET", f"{CUSTOM}/namespaces/victim/things", 403),
             Step("GET", f"{CUSTOM}/things/a", 403),
-            Step("PUT", f"{THINGS}/new", 404, thing("new")),
+            Step("PUT", f"{THINGS}/absent", 404, thing("absent")),
             Step("PUT", f"{THINGS}/a", 400, thing("b")),
             Step("PATCH", f"{THINGS}/a/scale", 404, {}, MERGE),
             Step("GET", f"{THINGS}/a/status", 200),

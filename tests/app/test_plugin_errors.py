@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
 import signal
 from collections.abc import Callable, Iterator
@@ -53,6 +54,14 @@ def signals_are_handled_elsewhere() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, ignore_signal)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(autouse=True)
+def lines_are_formatted(process_logging: None) -> None:
+    """Write each log line, as a process does: formatting it must not fail either."""
+    handler = logging.StreamHandler(io.StringIO())
+    handler.setFormatter(KlogFormatter())
+    logging.getLogger().addHandler(handler)
 
 
 class Failing:

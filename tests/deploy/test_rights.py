@@ -62,7 +62,8 @@ def test_a_pod_is_bound_and_the_lease_is_held(
     cluster.wait_for("Pod", "plain", is_bound)
     (event,) = eventually(lambda: events(cluster, "plain", "Scheduled"), "the Event")
     assert event["reportingController"] == NAME
-    lease = cluster.api.get("Lease", NAME, "kube-system")
+    # The wiping of an earlier test has deleted the Lease, if there was one.
+    lease = eventually(lambda: cluster.api.find("Lease", NAME, "kube-system"), "the Lease")
     assert lease["spec"]["holderIdentity"]
     about_lease = f"{lease['spec']['holderIdentity']} became leader"
     path = "api/v1/namespaces/kube-system/events"

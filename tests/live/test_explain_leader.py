@@ -110,7 +110,7 @@ def test_the_leader_is_found_by_its_lease_and_known_by_its_certificate(
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == f"Answered by the leader {holder} (Lease kube-system/kube-scheduler):"
-    assert lines[2].startswith(f"{cluster.namespace}/web is pending: attempt 1, ")
+    assert lines[2].startswith(f"{cluster.namespace}/web is pending: attempt ")
     assert lines[-1].startswith("QUEUE    unschedulable for ")
     (call,) = kubectl.calls
     pod_name = holder.rpartition("_")[0]

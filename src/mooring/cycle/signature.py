@@ -15,7 +15,7 @@ from collections.abc import Hashable
 
 from mooring.api import Pod
 from mooring.cycle.profile import Call, Profile
-from mooring.framework.plugin_errors import raise_if_external
+from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.state import CycleState
 from mooring.observe.logs import log_error
 
@@ -85,6 +85,6 @@ class PodSigner:
             hash(fragment)
         except BaseException as error:
             raise_if_external(error)
-            log_error(log, error, _FAILED, plugin=plugin, pod=pod)
+            log_error(log, error_text(error), _FAILED, plugin=plugin, pod=pod)
             return None
         return fragment

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from mooring.framework.plugin_errors import raise_if_external
+from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.observe.logs import log_error
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,8 @@ class Inbox:
                 call(*args)
             except BaseException as error:
                 raise_if_external(error)
-                log_error(log, error, "Handling an event failed", handler=call.__qualname__)
+                handler = call.__qualname__
+                log_error(log, error_text(error), "Handling an event failed", handler=handler)
 
     def wake(self) -> None:
         """End `wait` although nothing was posted."""
