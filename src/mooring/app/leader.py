@@ -21,10 +21,11 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from mooring.app.lease_fence import LeaseFence, boot_time
+from mooring.app.lease_fence import LeaseFence
 from mooring.app.lease_lock import LeaseLock, Record
 from mooring.config.types import LeaderElection
 from mooring.errors import ApiError, ConfigError
+from mooring.observe.clock import boot_time
 from mooring.observe.logs import kv, log_error, vlog
 from mooring.serve.health import Check
 

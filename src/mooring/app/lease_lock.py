@@ -114,7 +114,7 @@ class LeaseLock:
 
     def now(self) -> str:
         """Return the current time in the format of Leases."""
-        return format_micro_time(self._clock.now())
+        return format_micro_time(self._clock.wall_time())
 
     async def get(self) -> Record:
         """Read the record; if there is none yet, the ApiError has `is_not_found`."""
@@ -157,7 +157,7 @@ class LeaseLock:
 
     async def _write_event(self, what: str) -> None:
         assert self._lease is not None
-        seconds = self._clock.now()
+        seconds = self._clock.wall_time()
         # A core Event, with the source fields of client-go's older recorder.
         event = {
             "apiVersion": "v1",

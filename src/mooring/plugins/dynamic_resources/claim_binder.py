@@ -211,7 +211,7 @@ class ClaimBinder:
             if current is None:
                 raise BindError(f"claim {claim.key} got deallocated elsewhere in the meantime")
             if current.allocation_timestamp is None:
-                now = format_time(self._handle.clock.now())
+                now = format_time(self._handle.clock.wall_time())
                 status.setdefault("allocation", {})["allocationTimestamp"] = now
         return status
 
