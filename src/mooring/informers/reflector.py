@@ -62,6 +62,7 @@ SHORT_WATCH, MOST_SHORT_WATCHES = 1.0, 3
 WATCH_SECONDS = (300, 600)
 # client-go: tools/pager/pager.go
 PAGE_SIZE = 500
+WATCH_FAILED = "Warning: watch ended with error"
 VERY_SHORT_WATCH = (
     "very short watch: Unexpected watch close - "
     "watch lasted less than a second and no items received"
@@ -355,7 +356,7 @@ class Reflector(Generic[T]):
                 vlog(log, 4, "Watch close", type=self._type, totalItems=stream.events)
                 await self._pause_if_short(stream)
                 return True
-            vlog(log, 0, "Warning: watch ended with error", type=self._type, err=VERY_SHORT_WATCH)
+            vlog(log, 0, WATCH_FAILED, type=self._type, err=VERY_SHORT_WATCH)
             return False
         if isinstance(error, NoAnswerError) and stream.events:
             vlog(log, 1, "Watch closed with unexpected EOF", type=self._type, err=error)
@@ -368,8 +369,10 @@ class Reflector(Generic[T]):
             await self._wait(error)
             return True
         if error.is_gone:
-            verbosity = 0 if stream.went_back else 4
-            vlog(log, verbosity, "Watch closed", type=self._type, err=error)
+            if stream.went_back:
+                vlog(log, 0, WATCH_FAILED, type=self._type, err=error)
+            else:
+                vlog(log, 4, "Watch closed", type=self._type, err=error)
             return False
         raise error
 
