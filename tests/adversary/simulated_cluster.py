@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from random import Random
 
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mooring.client.transport import Request, Response
 from tests.soak.api_server import ApiServer, FailedStream
 from tests.soak.bind_checks import Ledger
-from tests.soak.faults import FaultPlan, draw_weather
+from tests.soak.faults import FaultPlan, StreamEnd, draw_weather
 from tests.soak.invariants import check_statuses, reckon
 from tests.soak.lease_checks import LeaseJudge
 from tests.soak.object_store import NODES, PODS, Json, ObjectStore
@@ -55,6 +55,17 @@ class LyingStream(WatchStream):
         """Return the path of the collection that is watched."""
         return self._collection
 
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the changes; if the attack says so, end after a bookmark."""
+        ends = self._server.ends_at_once
+        if ends is None or self._version is None:
+            async for chunk in super().chunks():
+                yield chunk
+            return
+        yield self._bookmark({})
+        async for chunk in self._end(ends):
+            yield chunk
+
     def _next(self) -> bytes:
         if self.said:
             said, self.said = self.said, ()
@@ -62,13 +73,27 @@ class LyingStream(WatchStream):
         return self._server.lie(self._collection, super()._next())
 
 
+class PagedFaults(FaultPlan):
+    """No faults, and pages of a size of the server's choice."""
+
+    #: How many objects a page has, whatever limit is wanted; None for as many as wanted.
+    page_size: int | None = None
+
+    def page(self, limit: int) -> int:
+        """Return how many objects a page of a list has."""
+        return self.page_size or super().page(limit)
+
+
 class HostileApiServer(ApiServer):
     """An API server with the lies and refusals of an attack, which counts its requests."""
 
     stream_type = LyingStream
 
-    def __init__(self, store: ObjectStore, faults: FaultPlan) -> None:
+    def __init__(self, store: ObjectStore, faults: PagedFaults) -> None:
         super().__init__(store, faults, LoopClock())
+        self.faults: PagedFaults = faults
+        #: How resumed watches end after their first bookmark; None if they last.
+        self.ends_at_once: StreamEnd | None = None
         #: Returns what a watch of a collection sends instead of these lines.
         self.lie: Callable[[str, bytes], bytes] = lambda collection, lines: lines
         #: Returns the refusal of a request, or None.
@@ -103,6 +128,7 @@ class HostileApiServer(ApiServer):
         """End the attack: every client must list everything again."""
         self.lie = lambda collection, lines: lines
         self.refuse = lambda request: None
+        self.ends_at_once = self.faults.page_size = None
         # Events and versions that were only claimed are not in the store: they are too old now.
         self.store.version += 2**33
         self.store.compact()
@@ -141,7 +167,7 @@ class AttackedCluster:
     ) -> None:
         self.log = log
         self.store = ObjectStore()
-        self.server = HostileApiServer(self.store, FaultPlan(CALM, Random(0)))
+        self.server = HostileApiServer(self.store, PagedFaults(CALM, Random(0)))
         elects = replicas > 1
         chosen = settings_of((SCHEDULER,), elects) if settings is None else settings
         self.ledger = Ledger(self.server)
