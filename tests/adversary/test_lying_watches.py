@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from random import Random
 
-import msgspec
 import pytest
 
+from mooring.virtual.memory_client import merge
 from tests.adversary.simulated_cluster import (
     NAMESPACE,
     AttackedCluster,
@@ -22,7 +22,6 @@ from tests.adversary.simulated_cluster import (
 )
 from tests.soak.object_store import ADDED, DELETED, MODIFIED, NODES, PODS, Json
 from tests.soak.watch_stream import event_line
-from mooring.virtual.memory_client import merge
 
 #: Seconds in which everything that can be bound is bound.
 WORK_SECONDS = 30.0
@@ -55,9 +54,7 @@ def told(obj: Json, **meta: str) -> Json:
 
 def history(cluster: AttackedCluster, collection: str) -> list[bytes]:
     """Return all events of a collection since the beginning."""
-    return [
-        event_line(change.type, change.object) for change in cluster.store.since(collection, 0)
-    ]
+    return [event_line(change.type, change.object) for change in cluster.store.since(collection, 0)]
 
 
 async def repeat_everything(cluster: AttackedCluster) -> None:

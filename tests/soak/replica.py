@@ -91,7 +91,7 @@ class Replica:
             self.start()
 
     def set_clock(self, seconds: float) -> None:
-        """Set the wall clock of the replica's machine, by so many seconds compared with the start."""
+        """Set the wall clock of the replica: by so many seconds, compared with the start."""
         self._clock.set_by = seconds
 
     def kill(self) -> None:

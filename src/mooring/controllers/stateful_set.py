@@ -105,7 +105,9 @@ class StatefulSetController(Controller):
     def _is_available(self, owner: CustomResource, pod: Pod) -> bool:
         seconds = owner.get("spec.minReadySeconds", 0)
         running = pod.status.phase == "Running"
-        return running and controlled_pods.is_available(pod, seconds, self.context.clock.wall_time())
+        return running and controlled_pods.is_available(
+            pod, seconds, self.context.clock.wall_time()
+        )
 
     def _partition(self, owner: CustomResource) -> int:
         """Return the lowest number that gets the new template."""

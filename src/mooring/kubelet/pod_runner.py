@@ -138,7 +138,9 @@ class PodRunner(Controller):
             # The pod waits for the controllers that own its finalizers.
             return None
         ends = parse_time(metadata.deletion_timestamp)
-        left = ends - (grace or 0) + commands.stop_seconds(pod, grace) - self.context.clock.wall_time()
+        left = (
+            ends - (grace or 0) + commands.stop_seconds(pod, grace) - self.context.clock.wall_time()
+        )
         if self.real is not None and self.real.runs(pod):
             left = ends - self.context.clock.wall_time()
             tell = partial(self.events.record, pod, host=pod.spec.node_name)
