@@ -6,7 +6,9 @@ rate: rates may differ by at most the ratio of lease duration to renew deadline.
 
 In client-go, a leader that reads another holder in the record keeps trying until the renew
 deadline, and acts as leader meanwhile. Here that ends leadership at once, and a `LeaseFence` ends
-it even earlier: the scheduler sends no write once the last renewal is older than the lease.
+it even earlier: the scheduler sends no write once the last renewal is older than the lease. In
+client-go, a candidate that finds the Lease deleted leads immediately, beside the holder. Here it
+waits until the lease that it saw has expired, and the holder creates the Lease again meanwhile.
 """
 
 # client-go: tools/leaderelection/leaderelection.go
@@ -21,10 +23,11 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
+from mooring.api.events import MOST_IN_LEASE
 from mooring.app.lease_fence import LeaseFence
 from mooring.app.lease_lock import LeaseLock, Record
 from mooring.config.types import LeaderElection
-from mooring.errors import ApiError, ConfigError
+from mooring.errors import ApiError, ConfigError, cut_text
 from mooring.observe.clock import boot_time
 from mooring.observe.logs import kv, log_error, vlog
 from mooring.serve.health import Check
@@ -44,6 +47,8 @@ _HELD = (
     "Another process holds the lease: no pod is scheduled here until it stops. To run beside it, "
     "choose another --leader-elect-resource-name and another schedulerName"
 )
+#: How many bytes of a holder's name are logged; a stranger may have written any.
+_LONGEST_NAME = 512
 _WRONG = "couldn't create leader elector: "
 
 
@@ -200,8 +205,14 @@ class LeaderElector:
         holder, now = self._observed.holder, self._loop.time()
         if self._warns and holder and self._is_valid() and now >= self._next_warning:
             self._next_warning = now + WARN_SECONDS
-            since = self._observed.acquire_time
-            log.warning(_HELD, extra=kv(lock=lock, holder=holder, since=since))
+            pairs: dict[str, Any] = {
+                "lock": lock,
+                "holder": cut_text(holder, _LONGEST_NAME),
+                "since": cut_text(self._observed.acquire_time, _LONGEST_NAME),
+            }
+            if self._observed.lease_seconds > self._lease_seconds:
+                pairs["leaseDurationSeconds"] = self._observed.lease_seconds
+            log.warning(_HELD, extra=kv(**pairs))
 
     async def _renew(self) -> None:
         """Renew until that fails for the renew deadline, or until asked to stop."""
@@ -227,7 +238,8 @@ class LeaderElector:
                     if await self._until_stopped(self._try()):
                         return ""
                     if self._overtaken:
-                        return f"the lease is held by {self._observed.holder or 'nobody'}"
+                        holder = cut_text(self._observed.holder, _LONGEST_NAME) or "nobody"
+                        return f"the lease is held by {holder}"
                     next_try = max(next_try + self._retry_seconds, self._loop.time())
                     await self._pause(next_try - self._loop.time())
         except TimeoutError:
@@ -302,6 +314,10 @@ class LeaderElector:
             if not error.is_not_found:
                 self._log_failure(error, "Error retrieving lease lock")
                 return False
+            if self._observed.holder and not self.is_leader and self._is_valid():
+                # Its holder does not know yet, and may still write.
+                vlog(log, 2, "Lease was deleted before it expired", lock=str(self._lock))
+                return False
             return await self._create(record)
         # 3. Another process may hold the lease, or may have held it.
         if self.is_leader and old.holder != self._lock.identity:
@@ -316,7 +332,7 @@ class LeaderElector:
                 4,
                 "Lease is held by and has not yet expired",
                 lock=str(self._lock),
-                holder=old.holder,
+                holder=cut_text(old.holder, _LONGEST_NAME),
             )
             return False
         # 4. Write the record, as a renewal or as a takeover. The time is taken again: if the first
@@ -330,7 +346,8 @@ class LeaderElector:
             if self._metrics is not None:
                 self._metrics.slow_path(self._name)
         else:
-            record = replace(record, transitions=old.transitions + 1)
+            transitions = min(old.transitions + 1, MOST_IN_LEASE)
+            record = replace(record, transitions=transitions)
         try:
             await self._lock.update(record)
         except ApiError as error:
