@@ -116,6 +116,17 @@ def test_a_stranger_that_keeps_writing_is_waited_for_without_binds() -> None:
     assert play(keep) < 100
 
 
+@pytest.mark.parametrize("seconds", [MOST_IN_LEASE, 10**30, 10**400])
+def test_a_lease_for_a_lifetime_ends_when_it_is_deleted(seconds: int) -> None:
+    async def hold(cluster: AttackedCluster) -> None:
+        seize(cluster, {"holderIdentity": "stranger", "leaseDurationSeconds": seconds})
+        await asyncio.sleep(120.0)
+        assert not any(replica.leads for replica in cluster.replicas)
+        cluster.store.remove(LEASES, cluster.store.get(LEASES, NAME, NAMESPACE))
+
+    assert play(hold) < 60
+
+
 @pytest.mark.parametrize("seconds", [1.1, 5.0])
 def test_a_lease_that_is_deleted_again_and_again_is_created_by_its_leader(seconds: float) -> None:
     """In client-go, a candidate that finds no Lease leads beside the holder, for some seconds."""

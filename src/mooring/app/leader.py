@@ -8,7 +8,7 @@ In client-go, a leader that reads another holder in the record keeps trying unti
 deadline, and acts as leader meanwhile. Here that ends leadership at once, and a `LeaseFence` ends
 it even earlier: the scheduler sends no write once the last renewal is older than the lease. In
 client-go, a candidate that finds the Lease deleted leads immediately, beside the holder. Here it
-waits until the lease that it saw has expired, and the holder creates the Lease again meanwhile.
+waits for as long as the holder may lead, and the holder creates the Lease again meanwhile.
 """
 
 # client-go: tools/leaderelection/leaderelection.go
@@ -123,6 +123,8 @@ class LeaderElector:
         self._stopping = asyncio.Event()
         self._observed = Record()
         self._observed_at = 0.0
+        #: Since when there has been no Lease.
+        self._missing_since: float | None = None
         #: The record as last read, to notice renewals.
         self._read: Record | None = None
         self._reported = ""
@@ -314,11 +316,11 @@ class LeaderElector:
             if not error.is_not_found:
                 self._log_failure(error, "Error retrieving lease lock")
                 return False
-            if self._observed.holder and not self.is_leader and self._is_valid():
-                # Its holder does not know yet, and may still write.
+            if self._may_be_held():
                 vlog(log, 2, "Lease was deleted before it expired", lock=str(self._lock))
                 return False
             return await self._create(record)
+        self._missing_since = None
         # 3. Another process may hold the lease, or may have held it.
         if self.is_leader and old.holder != self._lock.identity:
             self._fence.close()
@@ -356,6 +358,20 @@ class LeaderElector:
         self._observe(record)
         self._fence.renew(sent)
         return True
+
+    def _may_be_held(self) -> bool:
+        """Return whether the holder of a Lease that was deleted may not know yet, and still write.
+
+        It is waited for no longer than for the duration of a lease of this process: a stranger's
+        Lease may have named any duration, and deleting it must end that.
+        """
+        assert self._loop is not None
+        now = self._loop.time()
+        if self._missing_since is None:
+            self._missing_since = now
+        if self.is_leader or not self._observed.holder or not self._is_valid():
+            return False
+        return now - self._missing_since < self._lease_seconds
 
     async def _create(self, record: Record) -> bool:
         sent = self._fence.clock()
