@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from random import Random
 
+import pytest
 from msgspec.structs import replace
 
 from mooring.client.transport import Request, Response
@@ -268,7 +269,8 @@ def attack(
     async def run() -> None:
         cluster = AttackedCluster(log, settings, replicas=replicas, strangers=strangers)
         await scenario(cluster)
-        assert await cluster.problems() == []
+        if problems := await cluster.problems():
+            pytest.fail("\n".join(problems))
 
     with LogLines() as log:
         run_virtually(run(), Random(0))
