@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -25,6 +25,8 @@ class Server:
         self.trouble: Callable[[str], Any] = lambda verb: None
         #: Verbs that are applied, but whose response is lost.
         self.lost_answers: set[str] = set()
+        #: The annotations of the last update that was sent.
+        self.sent_annotations: Mapping[str, str] = {}
 
     async def _meet(self, verb: str) -> None:
         self.calls.append(verb)
@@ -53,6 +55,7 @@ class Server:
         return self._answer("create")
 
     async def update(self, obj: Lease) -> Lease:
+        self.sent_annotations = obj.metadata.annotations
         await self._meet("update")
         if self.lease is None:
             raise ApiError(404, "not found", reason="NotFound")

@@ -5,9 +5,10 @@ import logging
 import random
 
 import pytest
+from msgspec.structs import replace
 
 from mooring.api.durations import Duration
-from mooring.api.events import Lease
+from mooring.api.events import MOST_IN_LEASE, Lease
 from mooring.api.timestamps import parse_time
 from mooring.app import leader
 from mooring.app.leader import LeaderElector, check_timing, make_fence
@@ -226,6 +227,47 @@ def test_a_candidate_that_waits_says_every_minute_who_holds_the_lease(
         "holder": "other",
         "since": "2099-01-01T00:00:00.000000Z",
     }
+
+
+def test_a_full_count_of_transitions_stays_full() -> None:
+    """The API refuses a larger number, with which nobody could take the lease any more."""
+    server = Server()
+    server.hold("other")
+    assert server.lease is not None
+    spec = replace(server.lease.spec, lease_transitions=MOST_IN_LEASE)
+    server.put(replace(server.lease, spec=spec))
+    me = Candidate(server)
+
+    async def scenario() -> None:
+        running = me.begin()
+        await asyncio.sleep(20.0)
+        assert me.started
+        assert server.lease is not None
+        assert server.lease.spec.lease_transitions == MOST_IN_LEASE
+        me.elector.stop()
+        await running
+
+    run_virtually(scenario())
+
+
+def test_a_lease_that_is_deleted_is_not_taken_while_its_holder_may_lead() -> None:
+    server = Server()
+    me = Candidate(server)
+
+    async def scenario() -> None:
+        server.hold("other", seconds=3600)
+        running = me.begin()
+        await asyncio.sleep(10.0)
+        server.lease = None
+        await asyncio.sleep(14.0)
+        assert not me.started
+        # Not for the hour: a stranger may have named any duration.
+        await asyncio.sleep(8.0)
+        assert me.started
+        me.elector.stop()
+        await running
+
+    run_virtually(scenario())
 
 
 def test_a_released_lease_is_taken_at_the_next_try() -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -9,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from mooring.api import ObjectMeta, Pod
-from mooring.app.lease_fence import EXPIRED, NOT_HELD, LeaseFence, boot_time
+from mooring.app.lease_fence import EXPIRED, NOT_HELD, LeaseFence
 from mooring.client import http_pool
 from mooring.client.client import Client
 from mooring.client.connection import Connection
@@ -64,12 +63,6 @@ def test_reads_always_pass(method: str) -> None:
     else:
         with pytest.raises(LeaseExpiredError):
             fence.check_request(request)
-
-
-def test_the_clock_counts_time_of_suspension_if_the_machine_tells_it() -> None:
-    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-    before = time.clock_gettime(clock)
-    assert before <= boot_time() <= time.clock_gettime(clock)
 
 
 class Scene:

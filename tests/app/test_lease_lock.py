@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from mooring.app.lease_lock import LeaseLock, Record, check_lock_kind, make_identity
+from mooring.api.events import MOST_IN_LEASE, LeaseSpec
+from mooring.app.lease_lock import NO_ROOM, LeaseLock, Record, check_lock_kind, make_identity
 from mooring.errors import ApiError, ConfigError, NoAnswerError
 from mooring.explain.lease_annotations import ExplainAddress, annotated
 from tests.app.lease_server import Server
@@ -167,3 +168,70 @@ def test_what_others_wrote_into_the_annotations_is_kept_but_not_where_they_answe
     run_virtually(use())
     assert server.lease is not None
     assert server.lease.metadata.annotations == {"team": "a"}
+
+
+def test_a_lease_without_room_for_annotations_is_written_without_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server = Server()
+    lock = lock_on(server, address=lambda: ExplainAddress("me", 10259, "0f" * 32))
+
+    async def scenario() -> None:
+        await lock.create(RECORD)
+        full = {"stranger": "x" * 262_140}
+        assert server.lease is not None
+        server.put(replace(server.lease, metadata=replace(server.lease.metadata, annotations=full)))
+
+        def refuse(verb: str) -> None:
+            if verb == "update" and sum(map(len, server.sent_annotations.values())) > 262_144:
+                raise ApiError(422, "metadata.annotations: Too long", reason="Invalid")
+
+        server.trouble = refuse
+        for _ in range(3):
+            await lock.get()
+            await lock.update(RECORD)
+        assert server.lease.spec.holder_identity == "me"
+        assert server.lease.metadata.annotations == full
+        # One refusal shows it; it is tried again when the annotations have changed.
+        assert server.calls.count("update") == 4
+        server.put(replace(server.lease, metadata=replace(server.lease.metadata, annotations={})))
+        await lock.get()
+        await lock.update(RECORD)
+        assert len(server.lease.metadata.annotations) == 3
+
+    run_virtually(scenario())
+    assert [record.getMessage() for record in caplog.records] == [NO_ROOM]
+
+
+def test_other_refusals_of_an_update_are_the_callers() -> None:
+    server = Server()
+    lock = lock_on(server, address=lambda: ExplainAddress("me", 10259, "0f" * 32))
+
+    async def scenario() -> None:
+        await lock.create(RECORD)
+
+        def refuse(verb: str) -> None:
+            raise ApiError(422, "spec.leaseTransitions: Invalid value", reason="Invalid")
+
+        server.trouble = refuse
+        with pytest.raises(ApiError, match="leaseTransitions"):
+            await lock.update(RECORD)
+        assert server.calls.count("update") == 1
+
+    run_virtually(scenario())
+
+
+def test_numbers_beyond_those_of_the_api_are_cut() -> None:
+    server = Server()
+    lock = lock_on(server)
+
+    async def scenario() -> None:
+        await lock.create(RECORD)
+        assert server.lease is not None
+        for number, kept in ((10**400, MOST_IN_LEASE), (-1, 0), (7, 7)):
+            spec = LeaseSpec(lease_duration_seconds=number, lease_transitions=number)
+            server.put(replace(server.lease, spec=spec))
+            record = await lock.get()
+            assert (record.lease_seconds, record.transitions) == (kept, kept)
+
+    run_virtually(scenario())

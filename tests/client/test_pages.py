@@ -64,3 +64,10 @@ async def test_a_list_that_is_always_too_old_is_an_error() -> None:
     old = ApiError(410, "too old", reason="Expired")
     with pytest.raises(ApiError, match="too old"):
         await Server(old, old).read()
+
+
+async def test_a_list_whose_tokens_keep_expiring_fails() -> None:
+    gone = ApiError(410, "too old", reason="Expired")
+    server = Server(*[page([1], "a"), gone] * 2, page([1]))
+    with pytest.raises(ApiError, match="too old"):
+        await server.read()

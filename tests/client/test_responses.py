@@ -184,3 +184,11 @@ def test_ten_objects_that_cannot_be_read_are_logged(
     assert len(caplog.records) == lines
     if broken > 10:
         assert caplog.records[-1].__dict__["kv"] == {"count": broken - 10}
+
+
+def test_a_list_of_another_kind_is_refused() -> None:
+    for items in (b"", b'{"metadata":null}'):
+        body = b'{"kind":"NodeList","apiVersion":"v1","metadata":{},"items":[%s]}' % items
+        with pytest.raises(ObjectError, match="expected a PodList, got NodeList"):
+            decode_list(body, Pod)
+    assert decode_list(b'{"kind":"List","items":[]}', Pod).items == []

@@ -68,7 +68,7 @@ async def test_an_error_is_raised_after_what_came_before_it(struct: type) -> Non
     watch = Watch(
         FakeStream(
             [
-                line("ADDED", "a", kind="Crew", apiVersion="x.io/v1"),
+                line("ADDED", "a", kind="Crew" if struct is CustomResource else "Pod"),
                 msgspec.json.encode(gone) + b"\n",
             ]
         ),
@@ -154,3 +154,35 @@ async def test_small_chunks_add_up_to_what_is_too_large() -> None:
     # Each event starts from nothing.
     half = line("ADDED", "a")[:-1].ljust(2**23)
     assert await read(half, b"\n", half, b"\n", half, b"\n") == [[("ADDED", "a")]] * 3
+
+
+@pytest.mark.parametrize("more", [0, 1000], ids=["kind first", "kind last"])
+async def test_objects_of_another_kind_are_left_out(
+    more: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One event may say so late: a server need not send the kind first."""
+    body = {"metadata": {"name": "n", "annotations": {"a": "x" * more}}, "kind": "Node"}
+    other = msgspec.json.encode({"type": "ADDED", "object": body}) + b"\n"
+    assert await read(line("ADDED", "a") + other, line("ADDED", "b")) == [
+        [("ADDED", "a")],
+        [("ADDED", "b")],
+    ]
+    (record,) = caplog.records
+    assert record.getMessage() == "Cannot read a watched object, going on without it"
+    assert record.kv["err"] == "expected Pod, got Node"  # type: ignore[attr-defined]
+
+
+async def test_objects_that_do_not_say_their_kind_are_expected_ones() -> None:
+    body = {"metadata": {"name": "a", "ownerReferences": [{"kind": "Job", "name": "j"}]}}
+    assert await read(msgspec.json.encode({"type": "ADDED", "object": body}) + b"\n") == [
+        [("ADDED", "a")]
+    ]
+
+
+async def test_unreadable_objects_are_logged_ever_more_rarely(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    broken = b'{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":[]}}}\n'
+    assert await read((broken + line("ADDED", "", kind="k" * 10_000)) * 1_000) == []
+    assert 10 < len(caplog.records) < 30
+    assert all(len(str(record.__dict__["kv"])) < 1_000 for record in caplog.records)

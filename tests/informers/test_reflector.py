@@ -9,12 +9,13 @@ import random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mooring.api import Pod, PodGroup
 from mooring.client.resources import Resource
 from mooring.client.watch import WatchEvent
 from mooring.errors import ApiError, NoAnswerError
-from mooring.informers.reflector import NOT_ENABLED, NOT_SERVED, Selection
+from mooring.informers.reflector import MOST_SHORT_WATCHES, NOT_ENABLED, NOT_SERVED, Selection
 from mooring.informers.store import EventHandler
 from tests.informers.scripted import (
     GONE,
@@ -121,6 +122,23 @@ async def test_pages_that_expire_are_asked_for_at_once() -> None:
     assert run.source.asked[2][1].limit == 0
 
 
+async def test_pages_that_expire_again_and_again_are_retried_with_growing_waits() -> None:
+    lists = [page(5, "a", more="x"), GONE] * 20
+    run = await in_list_mode([*lists, page(9, "b")]).to_the_end()
+    assert run.names == ["b"]
+    assert len(run.source.versions("list")) == len(lists) + 1
+    assert len(run.clock.slept) >= len(lists) / 2 / 4
+    assert run.clock.slept[-1] > 4 * run.clock.slept[0]
+
+
+async def test_a_stream_that_is_gone_even_at_the_latest_version_is_retried_with_waits() -> None:
+    run = await Run(watches=[GONE] * 6 + [[FIRST]]).to_the_end()
+    assert run.names == ["a", "b"]
+    # The first refusal is about an old version.
+    assert len(run.clock.slept) == 5
+    assert run.clock.slept[-1] > 4 * run.clock.slept[0]
+
+
 @pytest.mark.parametrize("error", [GONE, TOO_LARGE], ids=["forgotten", "not there yet"])
 async def test_a_list_at_a_lost_version_is_asked_for_at_the_latest(error: ApiError) -> None:
     run = await in_list_mode([page(5, "a"), error, page(9, "b")], [GONE]).to_the_end()
@@ -144,6 +162,47 @@ async def test_a_watch_that_is_cut_is_taken_up_at_once() -> None:
     run = await in_list_mode([page(5, "a")], [[event("ADDED", "b", 6), CUT]]).to_the_end()
     assert run.source.versions("watch") == ["5", "6"]
     assert run.clock.slept == []
+
+
+@pytest.mark.parametrize("end", [[], [CUT]], ids=["ended", "cut"])
+async def test_watches_that_end_after_an_event_each_time_are_resumed_once_a_second(
+    end: list[Any],
+) -> None:
+    watches = [[event("MODIFIED", "a", 6 + number), *end] for number in range(20)]
+    run = await in_list_mode([page(5, "a")], watches).to_the_end()
+    assert run.source.versions("list") == ["0"]
+    assert run.clock.slept == [1.0] * (20 - MOST_SHORT_WATCHES)
+
+
+async def test_a_watch_that_lasts_is_resumed_at_once_after_short_ones() -> None:
+    short = [event("MODIFIED", "a", 6)]
+    watches = [short] * MOST_SHORT_WATCHES + [[Lasting(2)]] + [short] * MOST_SHORT_WATCHES
+    run = await in_list_mode([page(5, "a")], watches).to_the_end()
+    assert run.clock.slept == []
+
+
+async def test_a_watch_whose_versions_go_back_is_not_believed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    lists = [page(50, "a", "b"), page(70, "a", "c")]
+    lie = [event("ADDED", "c", 60), event("DELETED", "a", 55), event("DELETED", "b", 61)]
+    with caplog.at_level(logging.INFO):
+        run = await in_list_mode(lists, [lie]).to_the_end()
+    assert run.told == ["+a", "+b", "+c", "50>70 a", "60>70 c", "-b"]
+    # The latest state is wanted, whatever versions the watch claimed.
+    assert run.source.versions("list") == ["0", ""]
+    assert len(run.clock.slept) == 1
+    assert "go back, from 60 to 55" in str([record.__dict__ for record in caplog.records])
+
+
+@pytest.mark.parametrize("version", ["", "b4", "0", "007"])
+async def test_a_version_without_an_order_is_no_way_back(version: str) -> None:
+    meta = replace(pod("a", 6).metadata, resource_version=version)
+    odd = WatchEvent("MODIFIED", replace(pod("a", 6), metadata=meta))
+    run = await in_list_mode([page(50, "a")], [[odd, CUT]]).to_the_end()
+    assert run.source.versions("list") == ["0"]
+    # Without a version, the watch is resumed where it was.
+    assert run.source.versions("watch") == ["50", version or "50"]
 
 
 async def test_a_forgotten_place_means_a_new_list_after_a_pause() -> None:

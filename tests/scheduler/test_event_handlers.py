@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from mooring import ActionType, ClusterEvent, EventResource, Plugin, Status
 from mooring.api import CustomResource, PersistentVolume, Pod, decode_as
 from mooring.queue.queued_pod_info import Place
+from mooring.scheduler.event_handlers import POD_MOVED
 from tests.app.world import World, make_node, make_pod
 
 
@@ -85,6 +86,24 @@ async def test_a_pod_that_somebody_else_binds_leaves_the_queue(world: World) -> 
     await world.settle()
     assert world.queued(pod) is None
     assert [info.key for info in world.scheduler.cache.pods] == ["default/p"]
+
+
+async def test_a_pod_whose_node_changes_is_logged_and_believed(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A server that was restored from a backup may say that a bound pod is pending."""
+    pod = make_pod("p", priority=5)
+    world.pods.add(on_node(newer(pod), "n"))
+    world.pods.add(on_node(newer(pod), "m"))
+    await world.settle()
+    (info,) = world.scheduler.cache.pods
+    assert info.pod.spec.node_name == "m"
+    world.pods.add(newer(newer(pod)))
+    await world.settle()
+    assert list(world.scheduler.cache.pods) == []
+    assert world.queued(pod) is not None
+    lines = [record for record in caplog.records if record.getMessage() == POD_MOVED]
+    assert [(one.kv["before"], one.kv["node"]) for one in lines] == [("n", "m"), ("m", "")]  # type: ignore[attr-defined]
 
 
 async def test_a_pod_made_again_under_its_name_is_another_pod(world: World) -> None:

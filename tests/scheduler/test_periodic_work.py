@@ -22,6 +22,9 @@ class Gate:
     def now(self) -> float:
         return 0.0
 
+    def wall_time(self) -> float:
+        return 0.0
+
     async def sleep(self, seconds: float) -> None:
         self.slept.put_nowait(seconds)
         await self._go.get()

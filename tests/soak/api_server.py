@@ -47,6 +47,9 @@ _PATIENCE = 60.0
 class ApiServer:
     """An API server of an ObjectStore. Owned by one virtual loop."""
 
+    #: The class of its watches; a subclass may lie.
+    stream_type: type[WatchStream] = WatchStream
+
     def __init__(self, store: ObjectStore, faults: FaultPlan, clock: Clock) -> None:
         self.store = store
         self.faults = faults
@@ -103,8 +106,8 @@ class ApiServer:
             return None
         status = self.faults.refusal()
         if status == 401:
-            return _failure(401, "Unauthorized", "Unauthorized")
-        return _failure(403, "Forbidden", "RBAC: role not found") if status else None
+            return failure(401, "Unauthorized", "Unauthorized")
+        return failure(403, "Forbidden", "RBAC: role not found") if status else None
 
     # Requests in transit.
 
@@ -134,11 +137,11 @@ class ApiServer:
                 self._cut(current_process())
             raise _no_answer(request, self.faults.breakage())
         if fault is RequestFault.TOO_MANY:
-            return _failure(429, "TooManyRequests", "please try again", {"Retry-After": "1"})
+            return failure(429, "TooManyRequests", "please try again", {"Retry-After": "1"})
         if fault is RequestFault.CONFLICT:
-            return _failure(409, "Conflict", "the object has been modified; please try again")
+            return failure(409, "Conflict", "the object has been modified; please try again")
         if response is None or fault is RequestFault.ERROR_APPLIED:
-            return _failure(500, "InternalError", "etcdserver: request timed out")
+            return failure(500, "InternalError", "etcdserver: request timed out")
         return response
 
     async def reach(self, request: Request) -> None:
@@ -159,7 +162,7 @@ class ApiServer:
             if seconds is not None:
                 asyncio.get_running_loop().call_later(seconds, self.handle, request)
 
-    def open(self, request: Request, idle_timeout: float | None) -> WatchStream | _Failed:
+    def open(self, request: Request, idle_timeout: float | None) -> WatchStream | FailedStream:
         """Start a watch, or return the failed response."""
         target = Target.of(request.target)
         query = target.query
@@ -167,11 +170,11 @@ class ApiServer:
         if query.get("sendInitialEvents") == "true":
             if not self.faults.weather.watch_list:
                 reason = "sendInitialEvents is forbidden for watch unless the gate is enabled"
-                return _Failed(_failure(422, "Invalid", reason))
+                return FailedStream(failure(422, "Invalid", reason))
             version = None
         elif version is not None and version < self.store.oldest:
-            return _Failed(Response(200, {}, error_line(410, "Expired", "too old version")))
-        return WatchStream(
+            return FailedStream(Response(200, {}, error_line(410, "Expired", "too old version")))
+        return self.stream_type(
             self,
             target.collection,
             matcher(query.get("fieldSelector", "")),
@@ -193,7 +196,7 @@ class ApiServer:
             body = msgspec.json.decode(request.body) if request.body else {}
             return _ok(self._handle(request.method, target, body))
         except Refusal as refusal:
-            return _failure(refusal.status, refusal.reason, refusal.message)
+            return failure(refusal.status, refusal.reason, refusal.message)
 
     def _handle(self, method: str, target: Target, body: Any) -> Json:
         collection, store = target.collection, self.store
@@ -319,11 +322,11 @@ class SimulatedTransport:
         refusal = self._server.refusal()
         fault = self._server.faults.request("GET")
         if refusal is not None:
-            yield _Failed(refusal)
+            yield FailedStream(refusal)
         elif fault is RequestFault.TOO_MANY:
-            yield _Failed(_failure(429, "TooManyRequests", "please try again", _SOON))
+            yield FailedStream(failure(429, "TooManyRequests", "please try again", _SOON))
         elif fault is RequestFault.ERROR:
-            yield _Failed(_failure(500, "InternalError", "etcdserver: request timed out"))
+            yield FailedStream(failure(500, "InternalError", "etcdserver: request timed out"))
         elif fault is RequestFault.REFUSED:
             raise _no_answer(request, _NO_CONNECTION)
         elif fault is not RequestFault.NONE:
@@ -344,7 +347,7 @@ class SimulatedTransport:
             raise asyncio.CancelledError
 
 
-class _Failed:
+class FailedStream:
     """A failed response with a complete body (`client.transport.Stream`)."""
 
     def __init__(self, response: Response) -> None:
@@ -377,7 +380,7 @@ def _ok(body: Any) -> Response:
     return Response(200, {}, msgspec.json.encode(body))
 
 
-def _failure(
+def failure(
     status: int, reason: str, message: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     body = msgspec.json.encode(status_body(status, reason, message))

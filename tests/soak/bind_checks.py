@@ -45,7 +45,8 @@ class Ledger:
 
     def _note_offers(self, collection: str) -> None:
         if collection == NODES:
-            for node in self._store.list(NODES):
+            for change in self._store.since(collection, self._store.version - 1):
+                node = change.object
                 self._offers[node["metadata"]["name"]] = node["status"]["allocatable"]
 
     def _bound(self, pod: Json, node_name: str) -> None:

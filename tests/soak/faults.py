@@ -78,6 +78,9 @@ class Breakage(Enum):
                 return ssl.SSLError(1, "[SSL: DECRYPTION_FAILED_OR_BAD_RECORD_MAC] bad record mac")
 
 
+#: By how many seconds a wall clock is set at most, forward or back.
+CLOCK_CHANGE_SECONDS = 6 * 3600.0
+
 #: Only writes get a 409.
 _WRITE_ONLY = frozenset((RequestFault.CONFLICT,))
 _RATES = (0.0, 0.0, 0.02, 0.1, 0.3)
@@ -110,6 +113,8 @@ class Weather(msgspec.Struct, frozen=True, kw_only=True):
     breakages: tuple[Breakage, ...]
     #: Moments at which the process of a scheduler is suspended for a while.
     suspensions: tuple[float, ...]
+    #: Moments at which the wall clock of a scheduler is set, forward or back.
+    clock_changes: tuple[float, ...]
 
 
 def draw_weather(random: random_module.Random, seconds: float) -> Weather:
@@ -138,6 +143,7 @@ def draw_weather(random: random_module.Random, seconds: float) -> Weather:
         partitions=moments(3),
         breakages=tuple(random.sample(list(Breakage), random.randint(1, 3))),
         suspensions=moments(3),
+        clock_changes=moments(6),
     )
 
 

@@ -114,6 +114,10 @@ class ObjectStore:
         """Forget every change so far."""
         self.oldest = self.version
 
+    def drop_changes(self) -> None:
+        """Free the memory of every change so far; all watches must have sent them."""
+        self._changes.clear()
+
     def _write(self, collection: str, obj: Json, type: str, before: Json | None) -> Json:
         self.version += 1
         meta = {**obj["metadata"], "resourceVersion": str(self.version)}

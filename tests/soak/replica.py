@@ -90,6 +90,10 @@ class Replica:
         if self.process is process:
             self.start()
 
+    def set_clock(self, seconds: float) -> None:
+        """Set the wall clock of the replica: by so many seconds, compared with the start."""
+        self._clock.set_by = seconds
+
     def kill(self) -> None:
         """Kill the process."""
         self.process.kill()

@@ -40,7 +40,7 @@ from mooring.scheduler.scheduler import Scheduler
 from tests.soak.api_server import ApiServer
 from tests.soak.approver import CALM_FROM
 from tests.soak.bind_checks import Ledger
-from tests.soak.faults import FaultPlan, Weather, draw_weather
+from tests.soak.faults import CLOCK_CHANGE_SECONDS, FaultPlan, Weather, draw_weather
 from tests.soak.invariants import check_inside, check_statuses, reckon
 from tests.soak.lease_checks import LEASES, LeaseJudge
 from tests.soak.object_store import Json, ObjectStore
@@ -204,6 +204,7 @@ class _Soak:
                 self._kill_at(self._weather.kills),
                 self._part_at(self._weather.partitions or self._lonely_moments()),
                 self._suspend_at(self._weather.suspensions or self._lonely_moments()),
+                self._set_clocks_at(self._weather.clock_changes),
                 self._restart_at(self._weather.restarts),
                 self._compact_at(self._weather.compactions),
                 self._look_inside(),
@@ -315,6 +316,14 @@ class _Soak:
             process.suspend()
             await asyncio.sleep(self._random.choice((2.0, self._random.uniform(5.0, 40.0))))
             process.resume()
+
+    async def _set_clocks_at(self, moments: Sequence[float]) -> None:
+        """Set the wall clock of a scheduler at some moments."""
+        random = Random(f"{self._seed}/clocks")
+        for moment in moments:
+            await self._until(moment)
+            change = random.uniform(-CLOCK_CHANGE_SECONDS, CLOCK_CHANGE_SECONDS)
+            random.choice(self._replicas).set_clock(change)
 
     def _hook_binds(self) -> None:
         check = self._server.before_bind

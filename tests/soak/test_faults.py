@@ -27,6 +27,7 @@ def test_some_seeds_have_each_fault_and_some_have_none() -> None:
         "warming",
         "partitions",
         "suspensions",
+        "clock_changes",
     ):
         values = [bool(getattr(weather, part)) for weather in WEATHERS]
         assert any(values) and not all(values), part
@@ -40,6 +41,7 @@ def test_all_faults_end_with_the_storm() -> None:
             weather.compactions,
             weather.partitions,
             weather.suspensions,
+            weather.clock_changes,
         ):
             assert all(0 < moment <= 90.0 for moment in moments)
         plan = FaultPlan(weather, Random(0))

@@ -42,6 +42,9 @@ class ManualClock:
     def now(self) -> float:
         return self._now
 
+    def wall_time(self) -> float:
+        return self._now
+
     async def sleep(self, seconds: float) -> None:
         if seconds <= 0:
             return

@@ -208,14 +208,20 @@ async def _end_all() -> None:
 
 
 class LoopClock:
-    """The wall clock of a virtual loop, early or late by `skew` seconds."""
+    """The clock of a virtual loop, early or late by `skew` seconds."""
 
     def __init__(self, start: float = 1_800_000_000.0, skew: float = 0.0) -> None:
         self._start = start + skew
+        #: By how many seconds the wall clock was set since the start.
+        self.set_by = 0.0
 
     def now(self) -> float:
-        """Return seconds since the epoch."""
+        """Return seconds since the epoch, by a clock that never jumps."""
         return self._start + asyncio.get_running_loop().time()
+
+    def wall_time(self) -> float:
+        """Return seconds since the epoch, by a clock that is set (`set_by`)."""
+        return self.now() + self.set_by
 
     async def sleep(self, seconds: float) -> None:
         """Wait, in virtual time."""

@@ -6,7 +6,9 @@ rate: rates may differ by at most the ratio of lease duration to renew deadline.
 
 In client-go, a leader that reads another holder in the record keeps trying until the renew
 deadline, and acts as leader meanwhile. Here that ends leadership at once, and a `LeaseFence` ends
-it even earlier: the scheduler sends no write once the last renewal is older than the lease.
+it even earlier: the scheduler sends no write once the last renewal is older than the lease. In
+client-go, a candidate that finds the Lease deleted leads immediately, beside the holder. Here it
+waits for as long as the holder may lead, and the holder creates the Lease again meanwhile.
 """
 
 # client-go: tools/leaderelection/leaderelection.go
@@ -21,10 +23,12 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from mooring.app.lease_fence import LeaseFence, boot_time
+from mooring.api.events import MOST_IN_LEASE
+from mooring.app.lease_fence import LeaseFence
 from mooring.app.lease_lock import LeaseLock, Record
 from mooring.config.types import LeaderElection
-from mooring.errors import ApiError, ConfigError
+from mooring.errors import ApiError, ConfigError, cut_text
+from mooring.observe.clock import boot_time
 from mooring.observe.logs import kv, log_error, vlog
 from mooring.serve.health import Check
 
@@ -43,6 +47,8 @@ _HELD = (
     "Another process holds the lease: no pod is scheduled here until it stops. To run beside it, "
     "choose another --leader-elect-resource-name and another schedulerName"
 )
+#: How many bytes of a holder's name are logged; a stranger may have written any.
+_LONGEST_NAME = 512
 _WRONG = "couldn't create leader elector: "
 
 
@@ -117,6 +123,8 @@ class LeaderElector:
         self._stopping = asyncio.Event()
         self._observed = Record()
         self._observed_at = 0.0
+        #: Since when there has been no Lease.
+        self._missing_since: float | None = None
         #: The record as last read, to notice renewals.
         self._read: Record | None = None
         self._reported = ""
@@ -199,8 +207,14 @@ class LeaderElector:
         holder, now = self._observed.holder, self._loop.time()
         if self._warns and holder and self._is_valid() and now >= self._next_warning:
             self._next_warning = now + WARN_SECONDS
-            since = self._observed.acquire_time
-            log.warning(_HELD, extra=kv(lock=lock, holder=holder, since=since))
+            pairs: dict[str, Any] = {
+                "lock": lock,
+                "holder": cut_text(holder, _LONGEST_NAME),
+                "since": cut_text(self._observed.acquire_time, _LONGEST_NAME),
+            }
+            if self._observed.lease_seconds > self._lease_seconds:
+                pairs["leaseDurationSeconds"] = self._observed.lease_seconds
+            log.warning(_HELD, extra=kv(**pairs))
 
     async def _renew(self) -> None:
         """Renew until that fails for the renew deadline, or until asked to stop."""
@@ -226,7 +240,8 @@ class LeaderElector:
                     if await self._until_stopped(self._try()):
                         return ""
                     if self._overtaken:
-                        return f"the lease is held by {self._observed.holder or 'nobody'}"
+                        holder = cut_text(self._observed.holder, _LONGEST_NAME) or "nobody"
+                        return f"the lease is held by {holder}"
                     next_try = max(next_try + self._retry_seconds, self._loop.time())
                     await self._pause(next_try - self._loop.time())
         except TimeoutError:
@@ -301,7 +316,11 @@ class LeaderElector:
             if not error.is_not_found:
                 self._log_failure(error, "Error retrieving lease lock")
                 return False
+            if self._may_be_held():
+                vlog(log, 2, "Lease was deleted before it expired", lock=str(self._lock))
+                return False
             return await self._create(record)
+        self._missing_since = None
         # 3. Another process may hold the lease, or may have held it.
         if self.is_leader and old.holder != self._lock.identity:
             self._fence.close()
@@ -315,7 +334,7 @@ class LeaderElector:
                 4,
                 "Lease is held by and has not yet expired",
                 lock=str(self._lock),
-                holder=old.holder,
+                holder=cut_text(old.holder, _LONGEST_NAME),
             )
             return False
         # 4. Write the record, as a renewal or as a takeover. The time is taken again: if the first
@@ -329,7 +348,8 @@ class LeaderElector:
             if self._metrics is not None:
                 self._metrics.slow_path(self._name)
         else:
-            record = replace(record, transitions=old.transitions + 1)
+            transitions = min(old.transitions + 1, MOST_IN_LEASE)
+            record = replace(record, transitions=transitions)
         try:
             await self._lock.update(record)
         except ApiError as error:
@@ -338,6 +358,20 @@ class LeaderElector:
         self._observe(record)
         self._fence.renew(sent)
         return True
+
+    def _may_be_held(self) -> bool:
+        """Return whether the holder of a Lease that was deleted may not know yet, and still write.
+
+        It is waited for no longer than for the duration of a lease of this process: a stranger's
+        Lease may have named any duration, and deleting it must end that.
+        """
+        assert self._loop is not None
+        now = self._loop.time()
+        if self._missing_since is None:
+            self._missing_since = now
+        if self.is_leader or not self._observed.holder or not self._is_valid():
+            return False
+        return now - self._missing_since < self._lease_seconds
 
     async def _create(self, record: Record) -> bool:
         sent = self._fence.clock()

@@ -11,25 +11,16 @@ before sending. What remains is a stop between the check and the write: one requ
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 
 from mooring.client.transport import Request
 from mooring.errors import LeaseExpiredError
+from mooring.observe.clock import boot_time
 
 READS = frozenset(("GET", "HEAD"))
 
 EXPIRED = "not sent: the lease was last renewed {:.1f} s ago, and lasts {:g} s"
 NOT_HELD = "not sent: the lease is not held"
-
-
-def boot_time() -> float:
-    """Return the seconds of a clock that also runs while the machine is suspended, if possible."""
-    return time.clock_gettime(_CLOCK)
-
-
-# CLOCK_MONOTONIC stops while the machine is suspended, but the leases of others do not.
-_CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class LeaseFence:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -26,6 +26,10 @@ log = logging.getLogger(__name__)
 
 LEASES = "leases"
 
+NO_ROOM = (
+    "The Lease has no room for annotations: `mooring explain` and `mooring ui` will not find this "
+    "scheduler until annotations of others are removed"
+)
 _NO_LOCK = "couldn't create resource lock: "
 _REMOVED = frozenset(("endpoints", "configmaps", "endpointsleases", "configmapsleases"))
 _REASON = "LeaderElection"
@@ -107,6 +111,8 @@ class LeaseLock:
         self._timeout = timeout
         self._clock = clock
         self._lease: Lease | None = None
+        #: The annotations of others to which the server refused to add ours.
+        self._crowded: Mapping[str, str] | None = None
         self._events: set[asyncio.Task[None]] = set()
 
     def __str__(self) -> str:
@@ -114,7 +120,7 @@ class LeaseLock:
 
     def now(self) -> str:
         """Return the current time in the format of Leases."""
-        return format_micro_time(self._clock.now())
+        return format_micro_time(self._clock.wall_time())
 
     async def get(self) -> Record:
         """Read the record; if there is none yet, the ApiError has `is_not_found`."""
@@ -123,10 +129,10 @@ class LeaseLock:
         spec = lease.spec
         return Record(
             holder=spec.holder_identity or "",
-            lease_seconds=spec.lease_duration_seconds or 0,
+            lease_seconds=spec.seconds,
             acquire_time=spec.acquire_time or "",
             renew_time=spec.renew_time or "",
-            transitions=spec.lease_transitions or 0,
+            transitions=spec.transitions,
         )
 
     async def create(self, record: Record) -> None:
@@ -138,14 +144,26 @@ class LeaseLock:
     async def update(self, record: Record) -> None:
         """Write the next record; if another write came first, the ApiError has `is_conflict`."""
         assert self._lease is not None, "get() or create() comes first"
-        metadata = self._annotated(self._lease.metadata, record)
+        before = self._lease.metadata
+        metadata = self._annotated(before, record)
         lease = replace(self._lease, metadata=metadata, spec=_spec(record))
-        self._lease = await self._bounded(self._client.update(lease))
+        try:
+            self._lease = await self._bounded(self._client.update(lease))
+        except ApiError as error:
+            if error.status != 422 or metadata.annotations == before.annotations:
+                raise
+            # Annotations may be full. The lease matters more than what is said there.
+            lease = replace(lease, metadata=before)
+            self._lease = await self._bounded(self._client.update(lease))
+            if self._crowded != before.annotations:
+                log_error(log, error, NO_ROOM, lock=str(self))
+            self._crowded = before.annotations
 
     def _annotated(self, metadata: ObjectMeta, record: Record) -> ObjectMeta:
         # A record that is released names no holder, and so nobody answers.
         address = None
-        if self._address is not None and record.holder == self.identity:
+        is_mine = record.holder == self.identity
+        if self._address is not None and is_mine and metadata.annotations != self._crowded:
             address = self._address()
         return replace(metadata, annotations=annotated(metadata.annotations, address))
 
@@ -157,7 +175,7 @@ class LeaseLock:
 
     async def _write_event(self, what: str) -> None:
         assert self._lease is not None
-        seconds = self._clock.now()
+        seconds = self._clock.wall_time()
         # A core Event, with the source fields of client-go's older recorder.
         event = {
             "apiVersion": "v1",

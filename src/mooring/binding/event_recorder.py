@@ -58,7 +58,7 @@ class EventRecorder:
         if type not in TYPES:
             log_error(log, None, "Unsupported event type", eventType=type)
             return
-        now = self._clock.now()
+        now = self._clock.wall_time()
         # Two Events about one object at the same moment still need different names.
         nanos = self._last_nanos = max(int(now * 1e9), self._last_nanos + 1)
         metadata = ObjectMeta(

@@ -103,7 +103,7 @@ class PodGroupStatusWriter:
     async def _write(self, group: WorkloadPodGroup, wanted: Condition) -> None:
         meta = group.metadata
         before = _find(group, wanted.type)
-        changed_at = format_time(self._clock.now())
+        changed_at = format_time(self._clock.wall_time())
         if before is not None and before.status == wanted.status:
             changed_at = before.last_transition_time or changed_at
         condition: dict[str, Any] = {

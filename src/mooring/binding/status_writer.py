@@ -198,7 +198,7 @@ class StatusWriter:
         status: dict[str, Any] = {}
         latest = self._latest(pod)
         if change.condition is not None:
-            now, certain = self._clock.now(), latest is not None
+            now, certain = self._clock.wall_time(), latest is not None
             status |= condition_patch(latest or pod, change.condition, now, certain=certain)
         nominated = change.nominated_node_name
         if nominated is not None and (

@@ -134,7 +134,7 @@ class ExecPlugin:
             await asyncio.wait([self._running])
 
     def _has_expired(self) -> bool:
-        return self._expires is not None and self._clock.now() > self._expires
+        return self._expires is not None and self._clock.wall_time() > self._expires
 
     def _is_recent(self, moment: float) -> bool:
         return abs(self._clock.now() - moment) < RETRY_SECONDS

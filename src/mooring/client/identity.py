@@ -70,6 +70,6 @@ class Identity:
         """Return a text if the client certificate has expired, which the server does not report."""
         pair = self._credentials.key_pair or self._connection.tls.key_pair
         ended = expiry(pair.certificate) if pair is not None else None
-        if pair is None or ended is None or ended.timestamp() > self._clock.now():
+        if pair is None or ended is None or ended.timestamp() > self._clock.wall_time():
             return ""
         return f"the client certificate {pair.certificate.where} expired at {ended:%FT%TZ}"

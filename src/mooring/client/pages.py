@@ -26,14 +26,15 @@ async def read_pages(client: Client, path: str, kind: type[T]) -> AsyncIterator[
     """
     decoder = msgspec.json.Decoder(_Page[kind])  # type: ignore[valid-type]
     query: dict[str, str] = {"limit": str(PAGE)}
+    expired = False
     while True:
         target = f"{path}?{urlencode(query)}" if query else path
         try:
             body = await client.request("GET", target, max_bytes=MAX_LIST)
         except ApiError as error:
-            if not error.is_gone or not query:
+            if expired or not error.is_gone:
                 raise
-            query = {}
+            query, expired = {}, True
             continue
         page = decoder.decode(body)
         for one in page.items or ():

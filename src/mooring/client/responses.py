@@ -10,9 +10,9 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from mooring.api import CustomResource, KubeObject
+from mooring.api import CustomResource, KubeObject, TypedObject
 from mooring.api.kinds import decode_as, decode_raw
-from mooring.errors import ApiError, ObjectError
+from mooring.errors import ApiError, ObjectError, cut_text
 from mooring.observe.logs import log_error
 
 log = logging.getLogger(__name__)
@@ -23,6 +23,8 @@ T = TypeVar("T", bound=KubeObject)
 MAX_RETRY_AFTER = 60.0
 #: How many undecodable objects of one list are logged.
 _LOGGED = 10
+#: How many bytes of an unexpected kind are shown.
+_LONGEST_KIND = 200
 
 
 class StatusAnswer(msgspec.Struct, frozen=True):
@@ -47,6 +49,7 @@ class ObjectList(msgspec.Struct, Generic[T], frozen=True):
 
     metadata: ListMeta = ListMeta()
     items: list[T] = []
+    kind: str = ""
 
 
 class _RawList(msgspec.Struct):
@@ -129,7 +132,9 @@ def decode_list(body: bytes, struct: type[T]) -> ObjectList[T]:
     """
     if struct is not CustomResource:
         try:
-            return _list_decoder(struct).decode(body)
+            decoded = _list_decoder(struct).decode(body)
+            _check_kind(decoded.kind, struct)
+            return decoded
         except (msgspec.ValidationError, UnicodeError):
             # A null or a broken object; decoding one by one finds out which.
             pass
@@ -139,6 +144,7 @@ def decode_list(body: bytes, struct: type[T]) -> ObjectList[T]:
         raw = msgspec.json.decode(body, type=_RawList)
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise ObjectError(f"not a list of objects: {error}") from None
+    _check_kind(raw.kind, struct)
     kind = raw.kind.removesuffix("List")
     items: list[T] = []
     broken = 0
@@ -152,6 +158,12 @@ def decode_list(body: bytes, struct: type[T]) -> ObjectList[T]:
     if broken > _LOGGED:
         log_error(log, None, "Cannot read more objects of a list", count=broken - _LOGGED)
     return ObjectList(raw.metadata, items)
+
+
+def _check_kind(kind: str, struct: type[KubeObject]) -> None:
+    """Raise ObjectError if a list is one of another kind."""
+    if issubclass(struct, TypedObject) and kind not in ("", "List", f"{struct.kind}List"):
+        raise ObjectError(f"expected a {struct.kind}List, got {cut_text(kind, _LONGEST_KIND)}")
 
 
 def _decode_item(item: bytes, struct: type[T], api_version: str, kind: str) -> T:

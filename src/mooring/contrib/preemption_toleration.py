@@ -115,7 +115,7 @@ class TolerationPolicy(PreemptionPolicy):
         self, state: CycleState, pod: Pod, node: NodeInfo
     ) -> Iterator[PodInfo | Status]:
         """Yield the pods of lower priority that do not tolerate the preemptor."""
-        now = self.handle.clock.now()
+        now = self.handle.clock.wall_time()
         for other in super().potential_victims(state, pod, node):
             assert isinstance(other, PodInfo)
             name = other.pod.spec.priority_class_name

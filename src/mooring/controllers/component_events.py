@@ -59,7 +59,7 @@ class ComponentEvents:
         metadata = about.metadata
         namespace = metadata.namespace or "default"
         now = self._clock.now()
-        when = format_time(now)
+        when = format_time(self._clock.wall_time())
         same, message = self._correlation.combine(metadata.uid, type, reason, message, now)
         allowed = self._correlation.allows(metadata.uid, type, now)
         known = self._known.pop(same, None)

@@ -52,7 +52,7 @@ class ControllerContext(msgspec.Struct, frozen=True):
 
     def timestamp(self) -> str:
         """Return the current time in the form of metav1.Time."""
-        return format_time(self.clock.now())
+        return format_time(self.clock.wall_time())
 
 
 class Controller(ABC):

@@ -83,7 +83,7 @@ class DaemonSetController(Controller):
         if failure is not None:
             raise failure
         seconds = owner.get("spec.minReadySeconds", 0)
-        return controlled_pods.until_available(mine, seconds, self.context.clock.now())
+        return controlled_pods.until_available(mine, seconds, self.context.clock.wall_time())
 
     async def _manage(
         self,
@@ -152,7 +152,7 @@ class DaemonSetController(Controller):
 
     def _is_available(self, owner: CustomResource, pod: Pod) -> bool:
         seconds = owner.get("spec.minReadySeconds", 0)
-        return controlled_pods.is_available(pod, seconds, self.context.clock.now())
+        return controlled_pods.is_available(pod, seconds, self.context.clock.wall_time())
 
     async def _create(self, owner: CustomResource, node: str, digest: str) -> None:
         template = daemon_pods.tolerant(owner.raw["spec"]["template"])

@@ -281,7 +281,7 @@ class DeploymentController(Controller):
         old = rollout.status
         when = context.timestamp()
         status = status_of.calculate(deployment, old, rollout.all, rollout.new, when)
-        now = context.clock.now()
+        now = context.clock.wall_time()
         if progress:
             status_of.note_progress(deployment, old, status, rollout.all, rollout.new, now, when)
         status = {name: value for name, value in status.items() if value}

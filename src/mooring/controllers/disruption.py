@@ -134,7 +134,7 @@ class DisruptionController(Controller):
         self, budget: PodDisruptionBudget, mine: list[Pod]
     ) -> tuple[dict[str, str], float | None]:
         """Return the pods whose allowed eviction is not visible yet, and the seconds to wait."""
-        now = self.context.clock.now()
+        now = self.context.clock.wall_time()
         there = {pod.metadata.name: pod for pod in mine}
         kept: dict[str, str] = {}
         again: float | None = None

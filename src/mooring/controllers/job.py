@@ -81,7 +81,7 @@ class JobController(Controller):
         deadline = job.get("spec.activeDeadlineSeconds")
         if deadline is None or not status.get("startTime") or job_status.decided(status):
             return again
-        now = self.context.clock.now()
+        now = self.context.clock.wall_time()
         left: float = max(0.0, parse_time(status["startTime"]) + deadline - now)
         return left if again is None else min(left, again)
 
@@ -110,7 +110,7 @@ class JobController(Controller):
         if job_status.decided(status) is not None:
             return
         spec = job.raw["spec"]
-        now, when = self.context.clock.now(), self.context.timestamp()
+        now, when = self.context.clock.wall_time(), self.context.timestamp()
         failed = job_status.total(status, "failed")
         succeeded = job_status.total(status, "succeeded")
         completions = spec.get("completions")
@@ -185,7 +185,7 @@ class JobController(Controller):
         if not since:
             return 0.0
         delay: float = min(LAST_BACKOFF, FIRST_BACKOFF * 2 ** (len(since) - 1))
-        return max(0.0, since[-1] + delay - self.context.clock.now())
+        return max(0.0, since[-1] + delay - self.context.clock.wall_time())
 
     async def _create(self, job: CustomResource, number: int | None) -> None:
         template = job.raw["spec"]["template"]
@@ -273,7 +273,7 @@ class JobController(Controller):
             return None
         found = status_conditions.find(status, job_status.finished(status))
         assert found is not None
-        left = parse_time(found["lastTransitionTime"]) + seconds - self.context.clock.now()
+        left = parse_time(found["lastTransitionTime"]) + seconds - self.context.clock.wall_time()
         if left > 0:
             return float(left)
         await self.writer.delete(JOBS, job, policy=FOREGROUND)

@@ -86,7 +86,7 @@ class NodeLifecycleController(Controller):
             for one in node.status.conditions
             if one.type == "Ready" and one.last_heartbeat_time
         ]
-        return self.context.clock.now() - max(map(parse_time, times))
+        return self.context.clock.wall_time() - max(map(parse_time, times))
 
     async def _lose(self, node: Node) -> None:
         when = self.context.timestamp()

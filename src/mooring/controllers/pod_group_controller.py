@@ -50,7 +50,7 @@ class PodGroupController(Controller):
         pods: list[Pod] = list(self._pods.by_index("pod-group", key))
         status = next_status(group, pods)
         if status.get("phase") == SCHEDULING and group.status.schedule_start_time is None:
-            status |= _start_time(group, self.context.clock.now())
+            status |= _start_time(group, self.context.clock.wall_time())
         if status:
             patch = {"status": status}
             await self.writer.patch_if_there(POD_GROUPS, *key, patch, "status")

@@ -52,7 +52,7 @@ class ReplicaSetController(Controller):
         if failure is not None:
             raise failure
         seconds = replica_set.get("spec.minReadySeconds", 0)
-        return controlled_pods.until_available(active, seconds, self.context.clock.now())
+        return controlled_pods.until_available(active, seconds, self.context.clock.wall_time())
 
     async def _manage(self, owner: CustomResource, active: list[Pod]) -> Exception | None:
         excess = len(active) - owner.get("spec.replicas", 1)
@@ -86,7 +86,7 @@ class ReplicaSetController(Controller):
     async def _write_status(
         self, owner: CustomResource, active: list[Pod], failure: Exception | None
     ) -> None:
-        now = self.context.clock.now()
+        now = self.context.clock.wall_time()
         seconds = owner.get("spec.minReadySeconds", 0)
         labels = Selector.from_map(owner.get("spec.template.metadata.labels", {}))
         old = owner.raw.get("status") or {}

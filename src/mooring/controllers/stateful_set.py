@@ -57,7 +57,7 @@ class StatefulSetController(Controller):
         live = {pod.metadata.labels.get(HASH_LABEL, "") for pod in mine}
         await self._revisions.clean_up(owner, live | {current.metadata.name, update.metadata.name})
         seconds = owner.get("spec.minReadySeconds", 0)
-        return controlled_pods.until_available(mine, seconds, self.context.clock.now())
+        return controlled_pods.until_available(mine, seconds, self.context.clock.wall_time())
 
     async def _step(
         self,
@@ -105,7 +105,9 @@ class StatefulSetController(Controller):
     def _is_available(self, owner: CustomResource, pod: Pod) -> bool:
         seconds = owner.get("spec.minReadySeconds", 0)
         running = pod.status.phase == "Running"
-        return running and controlled_pods.is_available(pod, seconds, self.context.clock.now())
+        return running and controlled_pods.is_available(
+            pod, seconds, self.context.clock.wall_time()
+        )
 
     def _partition(self, owner: CustomResource) -> int:
         """Return the lowest number that gets the new template."""

@@ -49,7 +49,7 @@ class TaintEvictionController(Controller):
         seconds = tolerated_seconds(pod, taints)
         if seconds is None:
             return None
-        now = self.context.clock.now()
+        now = self.context.clock.wall_time()
         since = max((parse_time(one.time_added) for one in taints if one.time_added), default=now)
         left = since + seconds - now
         if left > 0:

@@ -17,6 +17,7 @@ HOLDER = "mooring.dev/explain-holder"
 PORT = "mooring.dev/explain-port"
 CERTIFICATE = "mooring.dev/explain-certificate-sha256"
 
+_PORT = re.compile(r"[1-9][0-9]{0,4}")
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 
@@ -57,7 +58,7 @@ def read_address(lease: Lease) -> ExplainAddress | None:
     fingerprint = read_fingerprint(found.get(CERTIFICATE, ""))
     if not holder or holder != lease.spec.holder_identity or not fingerprint:
         return None
-    if not (port.isascii() and port.isdigit() and 0 < int(port) < 2**16):
+    if not (_PORT.fullmatch(port) and int(port) < 2**16):
         return None
     return ExplainAddress(holder, int(port), fingerprint)
 

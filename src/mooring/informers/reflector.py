@@ -7,6 +7,12 @@ silent for long is resumed as well, on a new connection (`WatchPacer`). After a 
 a refusal or an undecodable response, it retries with growing delays, forever. It also retries if
 the server does not serve a custom resource or an optional kind of `mooring.api`, which until then
 has no objects.
+
+Whatever the server responds, the rate of requests is bounded. client-go repeats three requests
+without a pause: a watch that ends right after an event, a stream of the initial state that is
+refused with 410 even for the latest version, and the pages of a list whose continuations all
+expire. A watch whose resource versions go back is not believed: its server lies, or was restored
+from a backup. client-go keeps what such events say.
 """
 
 # client-go: tools/cache/reflector.go
@@ -38,24 +44,33 @@ from mooring.client.watch import (
     WatchEvent,
 )
 from mooring.client.watch_pacer import PacedWatch, WatchPacer
-from mooring.errors import ApiError, MooringError, NoAnswerError
+from mooring.errors import ApiError, MooringError, NoAnswerError, cut_text
 from mooring.informers.backoff import Backoff
 from mooring.informers.store import Store
 from mooring.observe.clock import Clock, SystemClock
+from mooring.observe.log_limit import LogLimit
 from mooring.observe.logs import log_error, vlog
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=KubeObject)
 
+#: A watch of fewer seconds is short. So many in a row are resumed immediately, further ones this
+#: time after they were opened.
+SHORT_WATCH, MOST_SHORT_WATCHES = 1.0, 3
 #: The server ends a watch after a time in this range, so that restarts are spread out.
 WATCH_SECONDS = (300, 600)
 # client-go: tools/pager/pager.go
 PAGE_SIZE = 500
+WATCH_FAILED = "Warning: watch ended with error"
 VERY_SHORT_WATCH = (
     "very short watch: Unexpected watch close - "
     "watch lasted less than a second and no items received"
 )
+UNKNOWN_EVENT = "Unknown watch event"
+#: How many bytes of an unknown event type are logged.
+_LONGEST_TYPE = 200
+WENT_BACK = "the resource versions of the watch go back, from {} to {}: listing everything again"
 NOT_SERVED = (
     "The server does not serve %s: continuing as if there were no such objects. Install its "
     "CustomResourceDefinition; the scheduler then finds it without a restart"
@@ -111,6 +126,8 @@ class _Stream(msgspec.Struct, Generic[T]):
     ordered: bool = True
     #: Whether it was ended because it was silent.
     silent: bool = False
+    #: Whether it was ended because its resource versions went back.
+    went_back: bool = False
 
 
 class Reflector(Generic[T]):
@@ -158,6 +175,10 @@ class Reflector(Generic[T]):
         # Whether the server has said that it does not have our version: then request its latest.
         self._version_unavailable = False
         self._paged = False
+        #: Limits the lines about events of unknown types.
+        self._unknown = LogLimit()
+        #: How many short watches came in a row.
+        self._short_watches = 0
         self._type = _describe(kind)
         self._resource = find_resource(kind)
         self._may_be_absent = self._resource.custom or self._resource.optional
@@ -256,6 +277,10 @@ class Reflector(Generic[T]):
                 self._report(error)
                 await self._wait(error)
             elif error.is_gone or _is_too_large(error):
+                if self._version_unavailable:
+                    # Even the latest version is refused.
+                    self._report(error)
+                    await self._wait(error)
                 self._version_unavailable = True
             else:
                 vlog(
@@ -286,6 +311,7 @@ class Reflector(Generic[T]):
         limit = PAGE_SIZE if self._paged or version in ("", "0") else 0
         items: list[T] = []
         token = found = ""
+        expired = False
         while True:
             options = self._options(
                 resource_version="" if token else version, limit=limit, continue_=token
@@ -293,10 +319,10 @@ class Reflector(Generic[T]):
             try:
                 page = await self._source.list(self._kind, self._selection.namespace, options)
             except ApiError as error:
-                if not (error.is_gone and token):
+                if expired or not (error.is_gone and token):
                     raise
                 # The continue token has expired: list everything at once instead.
-                items, limit, token = [], 0, ""
+                items, limit, token, expired = [], 0, "", True
                 continue
             items += page.items
             # The version of the first page is the version of the whole list.
@@ -326,13 +352,15 @@ class Reflector(Generic[T]):
             vlog(log, 4, "Watch silent - resuming on a new connection", type=self._type)
             return True
         if error is None:
-            if stream.events or self._clock.now() - stream.started >= 1.0:
+            if stream.events or self._clock.now() - stream.started >= SHORT_WATCH:
                 vlog(log, 4, "Watch close", type=self._type, totalItems=stream.events)
+                await self._pause_if_short(stream)
                 return True
-            vlog(log, 0, "Warning: watch ended with error", type=self._type, err=VERY_SHORT_WATCH)
+            vlog(log, 0, WATCH_FAILED, type=self._type, err=VERY_SHORT_WATCH)
             return False
         if isinstance(error, NoAnswerError) and stream.events:
             vlog(log, 1, "Watch closed with unexpected EOF", type=self._type, err=error)
+            await self._pause_if_short(stream)
             return True
         if isinstance(error, NoAnswerError) or error.is_too_many_requests:
             # When the server is back, it most likely still has our version.
@@ -341,7 +369,10 @@ class Reflector(Generic[T]):
             await self._wait(error)
             return True
         if error.is_gone:
-            vlog(log, 4, "Watch closed", type=self._type, err=error)
+            if stream.went_back:
+                vlog(log, 0, WATCH_FAILED, type=self._type, err=error)
+            else:
+                vlog(log, 4, "Watch closed", type=self._type, err=error)
             return False
         raise error
 
@@ -394,10 +425,14 @@ class Reflector(Generic[T]):
             stream.ordered = stream.ordered or event.type != ADDED
             if stream.initial is not None:
                 self._take_initial(event, stream)
-            else:
-                self._apply(event)
-                if stream.ordered:
-                    self._version = meta.resource_version
+                continue
+            version = meta.resource_version
+            if stream.ordered and _is_older(version, self._version):
+                stream.went_back = self._version_unavailable = True
+                raise ApiError(410, WENT_BACK.format(self._version, version), reason="Expired")
+            self._apply(event)
+            if stream.ordered and version:
+                self._version = version
         if stream.initial is None:
             self.failure = None
 
@@ -423,9 +458,14 @@ class Reflector(Generic[T]):
             elif event.type == DELETED:
                 self._store.delete(obj.metadata.name, obj.metadata.namespace, last=obj)
             elif event.type != BOOKMARK:
-                log_error(log, None, "Unknown watch event", type=self._type, event=event.type)
+                self._log_unknown(event)
         except Exception:
             log.exception("Handler failed", extra={"kv": {"type": self._type, "object": obj}})
+
+    def _log_unknown(self, event: WatchEvent[T]) -> None:
+        if number := self._unknown.count():
+            name = cut_text(event.type, _LONGEST_TYPE)
+            log_error(log, None, UNKNOWN_EVENT, type=self._type, event=name, count=number)
 
     def _replace(self, objects: Any, version: str) -> None:
         try:
@@ -447,6 +487,13 @@ class Reflector(Generic[T]):
         else:
             log_error(log, error, "Failed to watch", type=self._type)
 
+    async def _pause_if_short(self, stream: _Stream[T]) -> None:
+        """Wait before a watch is resumed, if it was short as those before it were."""
+        left = stream.started + SHORT_WATCH - self._clock.now()
+        self._short_watches = self._short_watches + 1 if left > 0 else 0
+        if self._short_watches > MOST_SHORT_WATCHES:
+            await self._clock.sleep(left)
+
     async def _wait(self, error: ApiError) -> None:
         await self._clock.sleep(max(self._backoff.step(), error.retry_after or 0.0))
 
@@ -466,6 +513,17 @@ def _describe(kind: KindLike) -> str:
     if resource.struct is CustomResource:
         return resource.name
     return f"*{resource.version}.{resource.struct.__name__}"
+
+
+def _is_older(version: str, other: str) -> bool:
+    """Return whether a resource version is older; only positive integers have an order."""
+    # apimachinery: pkg/util/resourceversion/resourceversion.go
+    if (len(version), version) >= (len(other), other):
+        return False
+    return all(
+        text.isascii() and text.isdecimal() and not text.startswith("0")
+        for text in (version, other)
+    )
 
 
 def _is_too_large(error: ApiError) -> bool:

@@ -67,7 +67,7 @@ class ContainerLog:
         self._older.unlink(missing_ok=True)
 
     def _write(self, lines: list[bytes]) -> None:
-        when = format_micro_time(self._clock.now()).encode()
+        when = format_micro_time(self._clock.wall_time()).encode()
         data = b"".join(b"%s %s\n" % (when, line) for line in lines)
         if self._size and self._size + len(data) > self._most:
             self._turn()
@@ -125,7 +125,7 @@ class ContainerLog:
     def _since(self, lines: Iterator[bytes], options: PodLogOptions) -> Iterator[bytes]:
         earliest = options.since_time
         if options.since_seconds is not None:
-            earliest = self._clock.now() - options.since_seconds
+            earliest = self._clock.wall_time() - options.since_seconds
         for line in lines:
             if earliest is not None:
                 if parse_time(line.partition(b" ")[0].decode()) < earliest:

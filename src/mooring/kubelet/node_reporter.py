@@ -72,7 +72,7 @@ class NodeReporter(Controller):
         return now + RENEW_SECONDS - self.context.clock.now()
 
     async def _report(self, node: Node) -> None:
-        now = self.context.clock.now()
+        now = self.context.clock.wall_time()
         ready = [one for one in node.status.conditions if one.type == "Ready"]
         fresh = ready and ready[0].reason != node_status.SILENT
         complete = fresh and node.status.capacity and node_status.internal_ip(node)
@@ -117,7 +117,7 @@ class NodeReporter(Controller):
         spec = {
             "holderIdentity": name,
             "leaseDurationSeconds": LEASE_SECONDS,
-            "renewTime": format_micro_time(self.context.clock.now()),
+            "renewTime": format_micro_time(self.context.clock.wall_time()),
         }
         owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node.metadata.uid}
         metadata = {"ownerReferences": [owner]}

@@ -124,7 +124,7 @@ class PodRunner(Controller):
         if seconds is None:
             return None
         started = parse_time(pod.status.start_time or self.context.timestamp())
-        left = started + seconds - self.context.clock.now()
+        left = started + seconds - self.context.clock.wall_time()
         if left > 0:
             return left
         await self._patch(pod, pod_status.finished(pod, self.context.timestamp()))
@@ -138,9 +138,11 @@ class PodRunner(Controller):
             # The pod waits for the controllers that own its finalizers.
             return None
         ends = parse_time(metadata.deletion_timestamp)
-        left = ends - (grace or 0) + commands.stop_seconds(pod, grace) - self.context.clock.now()
+        left = (
+            ends - (grace or 0) + commands.stop_seconds(pod, grace) - self.context.clock.wall_time()
+        )
         if self.real is not None and self.real.runs(pod):
-            left = ends - self.context.clock.now()
+            left = ends - self.context.clock.wall_time()
             tell = partial(self.events.record, pod, host=pod.spec.node_name)
             if self.real.stop(pod, left, tell):
                 left = 0.0

@@ -70,7 +70,8 @@ class PodSources:
                 # The old token is still valid for a fifth of its lifetime.
                 return token
             raise SourceError(f"failed to fetch token: {error}") from None
-        lasts = parse_time(answer["status"]["expirationTimestamp"]) - now
+        lasts = parse_time(answer["status"]["expirationTimestamp"])
+        lasts -= self._clock.wall_time()
         token = str(answer["status"]["token"])
         self._tokens[key] = (now + min(lasts * _SHARE, _DAY), token)
         return token

@@ -83,7 +83,7 @@ class RealPod:
             image = around.images.find(spec.image)
             if image is not None:
                 container = self._containers[spec.name] = RealContainer(spec, image)
-                container.remember(pod, around.clock.now())
+                container.remember(pod, around.clock.wall_time())
         #: The status that was reported last.
         self.reported: Object | None = None
 
@@ -112,7 +112,7 @@ class RealPod:
 
     async def sync(self, pod: Pod, addresses: tuple[str, str], tell: Tell) -> float:
         """Start the containers that are due; return the seconds until the next sync."""
-        now = self._around.clock.now()
+        now = self._around.clock.wall_time()
         for container in self._containers.values():
             container.note_exit(pod, now)
         self._raw["status"] = _ips(addresses)
@@ -151,7 +151,7 @@ class RealPod:
         return begin, due
 
     async def _lay_out(self, tell: Tell) -> bool:
-        self._laid_out = self._around.clock.now()
+        self._laid_out = self._around.clock.wall_time()
         try:
             await self._volumes.lay_out(self._raw)
         except VolumeError as error:
@@ -167,7 +167,7 @@ class RealPod:
     async def _begin(self, pod: Pod, container: RealContainer, tell: Tell) -> None:
         around, spec = self._around, container.spec
         raw = next(one for one in self._raw["spec"]["containers"] if one["name"] == spec.name)
-        now = around.clock.now()
+        now = around.clock.wall_time()
         image = f'Container image "{spec.image}" already present on machine'
         tell(NORMAL, "Pulled", f"{image} and can be accessed by the pod")
         try:
@@ -206,7 +206,7 @@ class RealPod:
         words = around.ports.adapt(words, owner)
         working = f"/{inside(spec.working_dir or '')}"
         await process.start(words, variables, root, working, container.image)
-        container.begin(process, log, format_time(around.clock.now()))
+        container.begin(process, log, format_time(around.clock.wall_time()))
 
     def _ended(self, owner: str) -> None:
         self._around.ports.release(owner)
@@ -214,7 +214,7 @@ class RealPod:
 
     def stop(self, pod: Pod, seconds: float, tell: Tell) -> bool:
         """Stop the processes, by SIGKILL if no `seconds` are left; return whether all ended."""
-        now = self._around.clock.now()
+        now = self._around.clock.wall_time()
         running = []
         for container in self._containers.values():
             container.note_exit(pod, now)

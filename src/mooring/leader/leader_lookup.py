@@ -9,6 +9,7 @@ import msgspec
 
 from mooring.api import Pod
 from mooring.api.events import Lease
+from mooring.api.names import subdomain_problems
 from mooring.api.timestamps import parse_time
 from mooring.client.client import Client
 from mooring.client.connection import Connection, is_secure
@@ -107,7 +108,7 @@ def _is_abandoned(lease: Lease, now: float) -> bool:
         renewed = parse_time(spec.renew_time or "")
     except ObjectError:
         return True
-    return renewed + (spec.lease_duration_seconds or 0) + CLOCK_TOLERANCE < now
+    return renewed + spec.seconds + CLOCK_TOLERANCE < now
 
 
 @contextlib.asynccontextmanager
@@ -167,6 +168,9 @@ async def pod_of(client: Client, leader: Leader) -> str:
     that uses this network will do, because the certificate proves who answers.
     """
     host, namespace = leader.address.host, leader.lease.namespace
+    if subdomain_problems(host):
+        # Not a host of this cluster: anyone who may write the Lease can claim any holder.
+        raise MooringError(f"the holder of the Lease {leader.lease} has no name of a pod: {host!r}")
     try:
         await client.get(Pod, host, namespace)
     except ApiError as error:

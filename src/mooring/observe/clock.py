@@ -1,4 +1,9 @@
-"""Clocks: the core is given a clock and never reads the time itself; and what it counts instead."""
+"""Clocks: the core is given a clock and never reads the time itself; and what it counts instead.
+
+The time of a machine may be set, forward and back, by hours. All that waits, expires or is measured
+therefore uses `now`, which never jumps. Only what is written into objects, or compared with times
+that others wrote there, uses `wall_time`. (In Go, each time.Time carries both.)
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,11 @@ class Clock(Protocol):
     """A source of the current time."""
 
     def now(self) -> float:
-        """Return seconds since the epoch."""
+        """Return seconds since the epoch, by a clock that never jumps."""
+        ...
+
+    def wall_time(self) -> float:
+        """Return seconds since the epoch, by the clock that the machine shows, which may jump."""
         ...
 
     async def sleep(self, seconds: float) -> None:
@@ -18,11 +27,28 @@ class Clock(Protocol):
         ...
 
 
+def boot_time() -> float:
+    """Return the seconds of a clock that also runs while the machine is suspended, if possible."""
+    return time.clock_gettime(_CLOCK)
+
+
+# CLOCK_MONOTONIC stops while the machine is suspended, but the clocks of others do not.
+_CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+#: What the machine's clock showed at the beginning of `boot_time`, when this process began.
+_EPOCH = time.time() - boot_time()
+
+
+def _steady_time() -> float:
+    """Return seconds since the epoch; they pass evenly even if the machine's clock is set."""
+    return _EPOCH + time.clock_gettime(_CLOCK)
+
+
 class SystemClock:
     """The clock of this machine."""
 
-    #: Returns seconds since the epoch. It is the function itself, because every event calls it.
-    now = staticmethod(time.time)
+    #: Plain functions instead of methods, because every event calls `now`.
+    now = staticmethod(_steady_time)
+    wall_time = staticmethod(time.time)
 
     async def sleep(self, seconds: float) -> None:
         """Wait for some seconds."""
@@ -45,6 +71,10 @@ class VirtualClock:
         self._now = start
 
     def now(self) -> float:
+        """Return the virtual time in seconds."""
+        return self._now
+
+    def wall_time(self) -> float:
         """Return the virtual time in seconds."""
         return self._now
 

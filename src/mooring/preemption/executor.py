@@ -261,7 +261,7 @@ class Executor:
             message=f"{preemptor.scheduler_name}: preempting to accommodate a higher "
             f"priority {preemptor.kind}",
         )
-        status = condition_patch(victim, condition, self._handle.clock.now())
+        status = condition_patch(victim, condition, self._handle.clock.wall_time())
         if status:
             patch = {"metadata": {"uid": meta.uid}, "status": status}
             await self._handle.client.patch(

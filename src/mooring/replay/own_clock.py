@@ -19,6 +19,10 @@ class OwnClock:
         """Return the virtual time, in seconds since the epoch."""
         return self._now
 
+    def wall_time(self) -> float:
+        """Return the virtual time, in seconds since the epoch."""
+        return self._now
+
     async def sleep(self, seconds: float) -> None:
         """Wait for some virtual seconds."""
         woken = asyncio.get_running_loop().create_future()

@@ -6,13 +6,17 @@ from mooring.replay.recorded_answers import RecordedSleep
 
 
 class ReplayClock:
-    """A clock that is set, also backwards, as the clock of a machine may be."""
+    """A clock that is set, also backwards: a journal may continue that of an earlier process."""
 
     def __init__(self) -> None:
         self.time = 0.0
 
     def now(self) -> float:
         """Return the time of the current entry, in seconds since the epoch."""
+        return self.time
+
+    def wall_time(self) -> float:
+        """Return the time of the current entry, which a journal records by the steady clock."""
         return self.time
 
     async def sleep(self, seconds: float) -> None:

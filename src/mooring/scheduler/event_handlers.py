@@ -36,6 +36,7 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.pod_groups import PodGroups
 from mooring.informers.store import EventHandler
 from mooring.observe.clock import Clock
+from mooring.observe.log_limit import LogLimit
 from mooring.observe.logs import log_error, vlog
 from mooring.observe.metrics import Metrics
 from mooring.queue import event_types
@@ -72,6 +73,7 @@ _OTHERS = frozenset(
 )
 
 
+POD_MOVED = "Pod updated on a different node than previously added to"
 _RESIZE_BEGINS = "Assigned pod transitioned to deferred resize, adding to scheduling queue"
 _RESIZE_ENDS = "Assigned pod is no longer deferred, removing from scheduling queue"
 #: The events of groups, by the word for the kind and the action.
@@ -165,6 +167,8 @@ class ClusterEvents:
         self._resizes = features.enabled("InPlacePodVerticalScalingSchedulerPreemption")
         self._clock = clock
         self._metrics = metrics
+        #: Limits the lines about pods whose node changed.
+        self._moves = LogLimit()
 
     def attach(self, informers: Informers) -> None:
         """Add handlers for pods, nodes, and every kind that a plugin has registered for."""
@@ -334,6 +338,14 @@ class ClusterEvents:
     def _pod_updated(self, old: Pod, new: Pod) -> None:
         if old.metadata.uid != new.metadata.uid:
             # The pod was deleted and created again between two watch events, so this is both.
+            self._pod_deleted(old)
+            self._pod_added(new)
+        elif old.spec.node_name and old.spec.node_name != new.spec.node_name:
+            # The node of a pod never changes: a watch lies, or has lost events. kube-scheduler ends
+            # its process.
+            if number := self._moves.count():
+                node, before = new.spec.node_name, old.spec.node_name
+                log_error(log, None, POD_MOVED, pod=new, node=node, before=before, count=number)
             self._pod_deleted(old)
             self._pod_added(new)
         elif old.spec.node_name:

@@ -227,7 +227,7 @@ class LeaderLink:
             self._client,
             self._address,
             scheduler_names=names,
-            now=self._clock.now(),
+            now=self._clock.wall_time(),
             user_agent=self._user_agent,
         ) as found:
             if isinstance(found, NoLeader):
@@ -286,7 +286,7 @@ class LeaderLink:
             leases = leases_of(self._address, names)
             # If the API server does not answer, keep following the leader.
             with contextlib.suppress(ApiError):
-                found = await find_leader(self._client, leases, self._clock.now())
+                found = await find_leader(self._client, leases, self._clock.wall_time())
                 if found != followed.leader:
                     return 0.0
 

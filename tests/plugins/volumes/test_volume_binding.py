@@ -55,6 +55,9 @@ class LiveCluster(Cluster):
     def now(self) -> float:
         return self._time.now()
 
+    def wall_time(self) -> float:
+        return self._time.now()
+
     async def sleep(self, seconds: float) -> None:
         self._time.advance(seconds)
         if self.after_sleep:

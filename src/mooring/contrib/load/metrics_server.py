@@ -61,7 +61,11 @@ class MetricsServer:
             if node is not None:
                 by_node[node.metadata.name] = _latest(measured, node, left_out)
         return gathered(
-            by_node, left_out, now=self._handle.clock.now(), source=self.name, nothing=NO_NODES
+            by_node,
+            left_out,
+            now=self._handle.clock.wall_time(),
+            source=self.name,
+            nothing=NO_NODES,
         )
 
 

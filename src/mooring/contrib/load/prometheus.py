@@ -117,7 +117,11 @@ class Prometheus:
                     metric = LoadMetric(series, kind, operator, WINDOW, percent)
                     by_node.setdefault(node, []).append(metric)
         return gathered(
-            by_node, left_out, now=self._handle.clock.now(), source=self.name, nothing=NO_SERIES
+            by_node,
+            left_out,
+            now=self._handle.clock.wall_time(),
+            source=self.name,
+            nothing=NO_SERIES,
         )
 
     async def _query(self, query: str) -> list[InstantSample]:

@@ -40,7 +40,7 @@ class RecentPods:
         """Note a pod that is bound."""
         node = pod.spec.node_name
         if node:
-            seen = int(self._clock.now()), self._use_of(pod)
+            seen = int(self._clock.wall_time()), self._use_of(pod)
             self._bound.setdefault(node, {})[pod.metadata.uid] = seen
             self._changed.add(node)
 

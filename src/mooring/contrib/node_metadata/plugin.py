@@ -112,7 +112,7 @@ class NodeMetadata(Plugin):
     def _raw(self, values: Floats) -> Scores:
         known = ~np.isnan(values)
         if self._is_time:
-            values = self.handle.clock.now() - values
+            values = self.handle.clock.wall_time() - values
         raw = to_int64(np.where(known, values, 0.0))
         if self._negative:
             raw = -raw

@@ -74,7 +74,7 @@ class Preparation:
         return True
 
     def _is_overdue(self, claim: ResourceClaim) -> bool:
-        return is_overdue(claim, self._handle.clock.now(), self._seconds)
+        return is_overdue(claim, self._handle.clock.wall_time(), self._seconds)
 
     def _count(self, claims: list[ResourceClaim], label: str, seconds: float) -> None:
         metrics, profile = self._handle.metrics, self._handle.profile_name

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import msgspec
@@ -21,8 +21,9 @@ from mooring.api.resource import (
     ResourceClaimConsumerReference,
 )
 from mooring.api.timestamps import format_time
-from mooring.errors import ApiError
+from mooring.errors import ApiError, LeaseExpiredError
 from mooring.framework.handle import Handle
+from mooring.observe.logs import log_error, vlog
 from mooring.plugins.dynamic_resources.claim_amounts import Statuses
 from mooring.plugins.dynamic_resources.extended import is_in_memory
 from mooring.plugins.dynamic_resources.pod_resource_claims import PodResourceClaims
@@ -36,6 +37,7 @@ _RETRY_SECONDS = 0.01
 # kube-scheduler: AssumeExtendedResourceTimeoutDefaultSeconds
 _SEEN_WITHIN = 120.0
 _LOOK_EVERY = 0.1
+NOT_CLEARED = "Failed to clear NodeAllocatableResourceClaimStatuses on Unreserve"
 #: The field of a pod's status that lists the node resources its claims consume.
 _CLAIM_STATUSES = "nodeAllocatableResourceClaimStatuses"
 
@@ -211,7 +213,7 @@ class ClaimBinder:
             if current is None:
                 raise BindError(f"claim {claim.key} got deallocated elsewhere in the meantime")
             if current.allocation_timestamp is None:
-                now = format_time(self._handle.clock.now())
+                now = format_time(self._handle.clock.wall_time())
                 status.setdefault("allocation", {})["allocationTimestamp"] = now
         return status
 
@@ -270,10 +272,15 @@ class ClaimBinder:
             await clock.sleep(_LOOK_EVERY)
         self._tracker.assume(claim)
 
-    # Undoing.
+    # Undoing. It runs beside the scheduling loop. If it fails, the pod or the next leader finds the
+    # claim as it is.
 
     async def clear_claim_statuses(self, pod: Pod) -> None:
         """Undo `write_claim_statuses`, even if it is unknown whether the write succeeded."""
+        with _logged(NOT_CLEARED, pod=pod):
+            await self._clear_claim_statuses(pod)
+
+    async def _clear_claim_statuses(self, pod: Pod) -> None:
         if self._handle.features.release.older_node_allocatable:
             await self._patch_claim_statuses(pod, {_CLAIM_STATUSES: None})
             return
@@ -286,33 +293,48 @@ class ClaimBinder:
     async def deallocate(self, claim: ResourceClaim) -> None:
         """Remove a claim's allocation, so that other devices can be tried."""
         status = {"allocation": None, "reservedFor": None, "devices": None}
-        await self._handle.client.patch(
-            ResourceClaim,
-            claim.metadata.name,
-            claim.metadata.namespace,
-            {"metadata": _precondition(claim), "status": status},
-            subresource="status",
-        )
+        with _logged("deallocate", resourceclaim=claim):
+            await self._handle.client.patch(
+                ResourceClaim,
+                claim.metadata.name,
+                claim.metadata.namespace,
+                {"metadata": _precondition(claim), "status": status},
+                subresource="status",
+            )
 
     async def unreserve(self, claim: ResourceClaim, uid: str) -> None:
         """Remove the reservation of a claim for a pod or group; those of others stay."""
         gone = {"$patch": "delete", "uid": uid}
         patch = {"metadata": {"uid": claim.metadata.uid}, "status": {"reservedFor": [gone]}}
-        await self._handle.client.patch(
-            ResourceClaim,
-            claim.metadata.name,
-            claim.metadata.namespace,
-            patch,
-            subresource="status",
-        )
+        with _logged("unreserve", resourceclaim=claim):
+            await self._handle.client.patch(
+                ResourceClaim,
+                claim.metadata.name,
+                claim.metadata.namespace,
+                patch,
+                subresource="status",
+            )
 
     async def delete(self, claim: ResourceClaim) -> None:
         """Delete a special claim, after removing its finalizer."""
         name, namespace = claim.metadata.name, claim.metadata.namespace
-        if CLAIM_FINALIZER in claim.metadata.finalizers:
-            patch = {"metadata": {"$deleteFromPrimitiveList/finalizers": [CLAIM_FINALIZER]}}
-            await self._handle.client.patch(ResourceClaim, name, namespace, patch)
-        await self._handle.client.delete(ResourceClaim, name, namespace)
+        with _logged("delete", resourceclaim=claim):
+            if CLAIM_FINALIZER in claim.metadata.finalizers:
+                patch = {"metadata": {"$deleteFromPrimitiveList/finalizers": [CLAIM_FINALIZER]}}
+                await self._handle.client.patch(ResourceClaim, name, namespace, patch)
+            await self._handle.client.delete(ResourceClaim, name, namespace)
+
+
+@contextmanager
+def _logged(message: str, **pairs: Any) -> Iterator[None]:
+    """Log the failure of a request in one line, as kube-scheduler does."""
+    try:
+        yield
+    except LeaseExpiredError as error:
+        # Leader election logs why; the next leader schedules the pod.
+        vlog(log, 4, message, err=error, **pairs)
+    except ApiError as error:
+        log_error(log, error, message, **pairs)
 
 
 def _is_same(written: AllocationResult | None, allocation: AllocationResult) -> bool:
