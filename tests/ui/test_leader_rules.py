@@ -51,6 +51,13 @@ class Theirs(Plugin):
         """Agree."""
 
 
+class Mine(Plugin):
+    """A plugin that the page alone has."""
+
+    def filter(self, state: Any, pod: Any, node: Any) -> None:
+        """Agree."""
+
+
 def rules_of(*plugins: type[Plugin], **gates: bool) -> Rules:
     registry, features = default_registry(plugins), FeatureGates(gates)
     enabled = [plugin.name for plugin in plugins]
@@ -190,3 +197,18 @@ async def test_rules_that_cannot_be_had_are_named_beside_the_answer(tmp_path: Pa
             assert note.startswith("The rules of the leader are not known (")
             assert "this cluster runs no scheduler" in note
             assert note.endswith(f"; applied are {RULES}.")
+
+
+async def test_plugins_of_the_user_leave_the_leaders_rules_as_they_are(tmp_path: Path) -> None:
+    gates = FeatureGates({GATE: True})
+    address = SchedulerAddress()
+    server = ServerSettings(
+        kubeconfig=tmp_path / "kubeconfig", enabled=GROUP_VERSIONS, features=frozenset({GATE})
+    )
+    plan = make_local_rules(None, (Theirs,), gates)
+    async with running(tmp_path, server=server, nodes=1, plan=plan):
+        for plugins, expected in (((Theirs,), LEADERS), ((Theirs, Mine), RULES), ((), RULES)):
+            async with serving(
+                tmp_path, plugins=plugins, leader=address, leaders_rules=True
+            ) as page:
+                assert page.data.about()["rules"] == expected
