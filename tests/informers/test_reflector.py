@@ -299,6 +299,15 @@ async def test_the_objects_of_a_definition_that_is_removed_are_gone() -> None:
     gone = in_list_mode([page(5, "a"), absent], [[GONE]], kind=PodGroup)
     await gone.to_the_end()
     assert gone.told == ["+a", "-a"]
+    assert not gone.reflector.is_populated
+
+
+async def test_a_store_stays_populated_after_a_failure() -> None:
+    assert not (await Run(watches=[REFUSED]).to_the_end()).reflector.is_populated
+    refused = ApiError(403, "pods is forbidden", reason="Forbidden")
+    lost = await in_list_mode([page(5, "a"), refused], [[GONE]]).to_the_end()
+    assert lost.reflector.failure is refused
+    assert lost.reflector.is_populated
 
 
 @pytest.mark.parametrize("kind", [Pod, "boats.v1.example.com"], ids=["built in", "of a stranger"])

@@ -23,7 +23,7 @@ from mooring.leader.scheduler_questions import SchedulerAddress
 from mooring.local.local_gates import GROUP_VERSIONS
 from mooring.local.local_scheduler import make_local_rules
 from mooring.registry import default_registry
-from mooring.ui.leader_rules import LEADERS, differences, take_over
+from mooring.ui.leader_rules import LEADERS, PageRules, differences, rule_notes, take_over
 from mooring.ui.page_questions import WhatIfQuestion
 from tests.apiserver.api_server import PODS
 from tests.browser.test_nodes import asking
@@ -185,6 +185,25 @@ async def test_a_gang_is_placed_as_the_leader_places_it(tmp_path: Path) -> None:
             assert (placed, text) == (1, RULES)
             assert note.startswith(f"The leader decides by other rules than {RULES}: ")
             assert f"the feature gate {GATE} is on there and off here" in note
+
+
+class LostLink:
+    """A link to a leader that has gone."""
+
+    async def rules(self) -> SchedulerRules:
+        raise MooringError("connection refused.")
+
+
+@pytest.mark.parametrize(
+    ("text", "applied"),
+    [(RULES, RULES), (LEADERS, "the leader's configuration of when mooring ui was started")],
+)
+async def test_a_lost_leader_may_have_other_rules_by_now(text: str, applied: str) -> None:
+    link: Any = LostLink()
+    (note,) = await rule_notes(link, PageRules(replace(rules_of(), text=text)))
+    assert note == (
+        f"The rules of the leader are not known (connection refused); applied are {applied}."
+    )
 
 
 async def test_rules_that_cannot_be_had_are_named_beside_the_answer(tmp_path: Path) -> None:

@@ -36,6 +36,12 @@ async def test_a_cluster_that_goes_away_is_a_failure(tmp_path: Path) -> None:
             async with asyncio.timeout(20):
                 while not source.failure:
                     await asyncio.sleep(0.01)
+            async with asyncio.timeout(20):
+                while any(one.failure is None for one in found.informers):
+                    await asyncio.sleep(0.01)
+            # The objects are still known.
+            assert source.unread == []
+            assert [one.metadata.name for one in source.pods] == ["web"]
             assert source.lost_since is not None
             assert before <= source.lost_since <= found.scheduler.clock.now()
 

@@ -181,4 +181,5 @@ def _by_name(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unknown(reason: str, text: str) -> str:
-    return f"The rules of the leader are not known ({reason.rstrip('.')}); applied are {text}."
+    applied = f"{LEADERS} of when mooring ui was started" if text == LEADERS else text
+    return f"The rules of the leader are not known ({reason.rstrip('.')}); applied are {applied}."
