@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from tests.support.fixtures import (
     pod_group_control_plane,
     private_control_plane,
 )
+from tests.support.log_state import unchanged_logging
 
 __all__ = [
     "cluster",
@@ -83,6 +85,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         order.shuffle(items, seed)
     # These take minutes each; if they started last, the run would wait for them at its end.
     items.sort(key=lambda item: item.path.name != "test_kubectl_steps.py")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    with unchanged_logging():
+        return (yield)
 
 
 def pytest_terminal_summary(

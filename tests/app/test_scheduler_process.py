@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +36,8 @@ Run = Callable[..., int]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Run]:
+def run(tmp_path: Path) -> Run:
     """Return a function that runs a scheduler, and calls another one as soon as it runs."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
     file = tmp_path / "kubeconfig"
     file.write_text(KUBECONFIG)
 
@@ -62,9 +59,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
             drop_in=drop_in,
         )
 
-    yield run
-    root.handlers[:] = handlers
-    root.setLevel(level)
+    return run
 
 
 @pytest.mark.parametrize(
@@ -153,14 +148,10 @@ def test_an_election_that_breaks_is_a_lost_lease(
 def test_what_cannot_be_built_is_told_in_one_line(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
     flags = [f"--kubeconfig={tmp_path / 'none'}", "--leader-elect=false"]
     assert run_command(flags, run_scheduler, program="mooring run") == 1
     (line,) = capfd.readouterr().err.splitlines()
     assert '"command failed"' in line
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 @pytest.mark.parametrize(
