@@ -21,6 +21,7 @@ from mooring.journal.journal_reading import read_journal
 from mooring.journal.segment_writer import SegmentWriter
 from mooring.scheduler.running_scheduler import RunningScheduler
 from tests.support.processes import LOOPBACK, free_port
+from tests.support.waiting import PATIENCE
 
 # No server listens there.
 KUBECONFIG = """
@@ -45,7 +46,7 @@ def run(tmp_path: Path) -> Run:
         async def both(command: Command) -> int:
             process = SchedulerProcess(command)
             asyncio.get_running_loop().call_later(0.05, then, process)
-            return await asyncio.wait_for(process.run(), 30)
+            return await asyncio.wait_for(process.run(), PATIENCE)
 
         return run_command(
             [

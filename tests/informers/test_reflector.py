@@ -28,6 +28,7 @@ from tests.informers.scripted import (
     pod,
 )
 from tests.support.virtual_loop import run_virtually
+from tests.support.waiting import PATIENCE
 
 CUT = NoAnswerError("the connection was cut within the answer", sent=True)
 REFUSED = NoAnswerError("connection refused", sent=False)
@@ -417,7 +418,7 @@ async def test_changes_may_be_missing_from_the_end_of_a_watch_until_the_next() -
     assert run.reflector.lost_since == 120.0
     run = in_list_mode([page(5, "a")], [*watches, [bookmark(7), Silence()]])
     task = asyncio.create_task(run.reflector.run())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while run.reflector.lost_since is None:
             await asyncio.sleep(0)
         while run.reflector.lost_since is not None:
