@@ -68,7 +68,7 @@ class _Metadata(msgspec.Struct, frozen=True):
     uid: str = ""
 
 
-class Counted(msgspec.Struct, frozen=True):
+class CountedObject(msgspec.Struct, frozen=True):
     """The part of a node or pod that is counted."""
 
     metadata: _Metadata = _Metadata()
@@ -110,7 +110,7 @@ class _Simulated(msgspec.Struct, frozen=True):
     pods: dict[str, int] = {}
 
 
-async def count_states(client: Client, path: str, state: Callable[[Counted], str]) -> str:
+async def count_states(client: Client, path: str, state: Callable[[CountedObject], str]) -> str:
     """Return how many objects of a list are in each state; raise TimeoutError if a page is late."""
     from mooring.client.pages import read_pages
 
@@ -118,7 +118,7 @@ async def count_states(client: Client, path: str, state: Callable[[Counted], str
     # By uid, because a list whose pages expire yields objects again.
     states: dict[str, str] = {}
     async with asyncio.timeout(PATIENCE) as patience:
-        async for counted in read_pages(client, path, Counted):
+        async for counted in read_pages(client, path, CountedObject):
             states[counted.metadata.uid] = state(counted)
             patience.reschedule(now() + PATIENCE)
     counts = Counter(states.values())
@@ -126,14 +126,14 @@ async def count_states(client: Client, path: str, state: Callable[[Counted], str
     return f"{counts.total()}: {each}" if each else "0"
 
 
-def readiness(node: Counted) -> str:
+def readiness(node: CountedObject) -> str:
     """Return whether a node is Ready or NotReady."""
     conditions = node.status.conditions or ()
     is_ready = any(one.type == "Ready" and one.status == "True" for one in conditions)
     return "Ready" if is_ready else "NotReady"
 
 
-def phase(pod: Counted) -> str:
+def phase(pod: CountedObject) -> str:
     """Return the phase of a pod."""
     return pod.status.phase
 
