@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -24,6 +23,7 @@ from tests.support.fixtures import (
     pod_group_control_plane,
     private_control_plane,
 )
+from tests.support.log_state import unchanged_logging
 
 __all__ = [
     "cluster",
@@ -43,18 +43,6 @@ collect_ignore = ["behaviour", "groups", "kubectl"]
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
-
-
-@pytest.fixture(autouse=True)
-def process_logging() -> Iterator[None]:
-    """Undo what a command that a test ran in this process did to the log of the process."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    for handler in root.handlers[:]:
-        if handler not in handlers:
-            root.removeHandler(handler)
-    root.setLevel(level)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -97,6 +85,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         order.shuffle(items, seed)
     # These take minutes each; if they started last, the run would wait for them at its end.
     items.sort(key=lambda item: item.path.name != "test_kubectl_steps.py")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    with unchanged_logging():
+        return (yield)
 
 
 def pytest_terminal_summary(

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes import free_port
+from tests.support.waiting import PATIENCE
 from tests.test_docs import ROOT, TITLE, agrees, blocks, commands
 
 PAGES = (
@@ -36,7 +37,6 @@ PAGES = (
 #: The port that an example listens on; the test uses a free one.
 PORT = "2020"
 LOOKS = re.compile(r"kubectl (get|describe|logs) |tail ")
-SECONDS = 20
 _VARIES = (
     (re.compile(r"\b\d+(\.\d+)?[smhd](\d+[smhd])?\b"), "AGE"),
     (re.compile(r"127\.0\.0\.1:\d+"), "ADDRESS"),
@@ -128,7 +128,7 @@ def test_a_page_shows_what_happens(page: str, shell: Shell, tmp_path: Path) -> N
             continue
         for command in commands(block.text):
             typed += 1
-            deadline = time.monotonic() + SECONDS
+            deadline = time.monotonic() + PATIENCE
             while True:
                 status, output = shell.type(command.text)
                 fits = not command.shown or agrees(plain(command.shown), plain(output))

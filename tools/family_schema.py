@@ -39,6 +39,11 @@ V1ALPHA2: dict[str, tuple[list[str], dict[str, Any]]] = {
     ),
     "QOSSort": (["queueSort"], {}),
 }
+#: Arguments of releases that no mirror has, and their defaults, by version and plugin.
+# scheduler-plugins v0.23.9: apis/config/v1beta3/types.go; v0.23.10 lost it
+UNPUBLISHED: dict[str, dict[str, dict[str, Any]]] = {
+    "v1beta3": {"Coscheduling": {"deniedPGExpirationTimeSeconds": 20}},
+}
 
 #: Go method -> extension point.
 POINTS = {
@@ -170,6 +175,9 @@ def main() -> int:
     for version in VERSIONS:
         for release in RELEASES:
             merge(table, downloaded(MODULE, release), version)
+    for version, unpublished in UNPUBLISHED.items():
+        for name, args in unpublished.items():
+            table[version][name][1].update(args)
     merge(table, downloaded(MODULE, NEWEST), "v1")
     text = HEADER.format(first=RELEASES[0], last=RELEASES[-1], newest=NEWEST)
     for name in sorted(set().union(*table.values())):

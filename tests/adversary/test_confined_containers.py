@@ -18,6 +18,7 @@ from mooring.kubelet.container_log import ContainerLog
 from mooring.kubelet.container_process import ContainerProcess
 from mooring.kubelet.image_contents import Image
 from mooring.observe.clock import SystemClock
+from tests.support.waiting import PATIENCE
 
 OWNER = """
 import os
@@ -109,7 +110,7 @@ class Container:
         chosen = self.confined if image is None else image
         await process.start(words, environment or {}, self.root, working, chosen)
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 while not ended.is_set() and "Failed to watch" not in log.tail_text(1000, 10**6):
                     await asyncio.sleep(0.02)
         finally:

@@ -19,8 +19,8 @@ from mooring.errors import NoAnswerError
 from mooring.informers.factory import InformerFactory
 from tests.client.fakes import serving
 from tests.support.certificates import Authority
+from tests.support.waiting import PATIENCE
 
-PATIENCE = 60.0
 V1 = "client.authentication.k8s.io/v1"
 CREDENTIAL = json.dumps({"kind": "ExecCredential", "apiVersion": V1, "status": {"token": "good"}})
 

@@ -18,6 +18,7 @@ from mooring.apiserver.sqlite_journal import SqliteJournal
 from mooring.errors import StorageError
 from tests.adversary.attack_steps import APPLY, DEFINITIONS, JSON, MERGE, definition
 from tests.apiserver.api_server import MAPS, PODS, ApiServer, config_map, pod
+from tests.support.waiting import PATIENCE
 
 Object = dict[str, Any]
 
@@ -181,7 +182,7 @@ async def test_namespace_ends_when_the_disk_has_room_again(
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
     await server.ask("POST", "/api/v1/namespaces", namespace)
     assert (await server.send("DELETE", "/api/v1/namespaces/n")).code == 200
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         with journal.broken():
             while "A namespace cannot be deleted" not in caplog.text:
                 await asyncio.sleep(0)
@@ -206,6 +207,6 @@ async def test_namespace_is_furnished_when_the_disk_has_room_again(
     account = "/api/v1/namespaces/n/serviceaccounts/default"
     assert (await server.send("GET", account)).code == 404
     monkeypatch.setattr(journal, "put", put)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while (await server.send("GET", account)).code != 200:
             await asyncio.sleep(0)

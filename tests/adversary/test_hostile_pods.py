@@ -18,6 +18,7 @@ from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.support.api import Api
 from tests.support.growth import assert_linear, count_calls
 from tests.support.local_up import Up
+from tests.support.waiting import PATIENCE
 
 HOSTNAME = "kubernetes.io/hostname"
 NODES = 5
@@ -214,6 +215,6 @@ def test_a_signal_is_obeyed_while_hostile_pods_are_tried(tmp_path: Path) -> None
             for i in range(5):
                 api.create(make_pod(f"hostile-{i}", spec), "default")
         up.process.send(signal.SIGTERM)
-        assert up.process.wait(30) == 0
+        assert up.process.wait(PATIENCE) == 0
     finally:
         up.process.stop(1)

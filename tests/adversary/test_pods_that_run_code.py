@@ -21,6 +21,7 @@ from mooring.client.kubeconfig import load_kubeconfig
 from mooring.kubelet.container_process import ContainerProcess
 from mooring.kubelet.image_contents import Image, ImageContents
 from tests.local.clusters import Reader, running
+from tests.support.waiting import PATIENCE
 
 Object = dict[str, Any]
 
@@ -118,7 +119,7 @@ async def simulated(reader: Reader, flags: str, count: int = 1) -> None:
 
 
 async def until_started(started: list[Image], count: int) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while len(started) < count:
             await asyncio.sleep(0.01)
 

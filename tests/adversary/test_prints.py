@@ -18,9 +18,9 @@ from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.client.client import Client
 from tests.apiserver.api_server import ADMIN, PODS, pod
 from tests.support.processes import LOOPBACK, free_port
+from tests.support.waiting import PATIENCE
 
 MOORING = Path(sys.executable).with_name("mooring")
-PATIENCE = 60.0
 #: A plugin that outputs 128 MiB for every pod: printed, written and logged.
 PLUGIN = """
 import logging, sys

@@ -33,10 +33,8 @@ from tests.support import kubeconfigs
 from tests.support.api import Api
 from tests.support.local_up import MOORING
 from tests.support.processes import Process
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
-#: Seconds after which a test counts as hanging.
-PATIENCE = 60.0
 #: Bytes that the socket buffers of both ends can hold.
 BUFFERS = 2**23
 

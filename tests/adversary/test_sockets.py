@@ -29,12 +29,11 @@ from tests.support.idle_connections import (
 )
 from tests.support.ports import Ports, Victim
 from tests.support.processes import LOOPBACK
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 NUMBER = int(os.environ.get("MOORING_IDLE_CONNECTIONS", "1000"))
 #: MB per connection: 250 MB for 10,000.
 MB_EACH = 0.025
-PATIENCE = 60.0
 TOO_MANY = "Too many connections"
 
 

@@ -14,6 +14,7 @@ from mooring.client.client import Client
 from mooring.errors import ApiError, NoAnswerError
 from tests.apiserver.api_server import ADMIN, PODS, ApiServer, pod
 from tests.apiserver.listeners import count_listeners
+from tests.support.waiting import PATIENCE
 
 
 async def test_the_client_reads_writes_and_binds() -> None:
@@ -38,7 +39,7 @@ async def test_the_client_watches() -> None:
     async with client.watch(Pod) as watch:
         assert listeners["/pods"] == 1
         await server.ask("POST", PODS, pod("p"))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             batch: Any = await anext(watch.batches())
     assert [event.object.name for event in batch] == ["p"]
     assert listeners["/pods"] == 0

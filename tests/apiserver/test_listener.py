@@ -21,8 +21,7 @@ from mooring.apiserver.http import BODY_LIMIT
 from tests.apiserver.api_server import MAPS, config_map
 from tests.apiserver.listeners import count_listeners
 from tests.apiserver.test_api_server import Client
-
-PATIENCE = 10.0
+from tests.support.waiting import PATIENCE
 
 
 class Site:

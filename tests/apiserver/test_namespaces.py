@@ -6,6 +6,7 @@ import asyncio
 
 from mooring.apiserver.namespaces import NamespaceLifecycle
 from tests.apiserver.api_server import ApiServer, config_map
+from tests.support.waiting import PATIENCE
 
 NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
 
@@ -25,7 +26,7 @@ async def test_a_namespace_has_an_account_and_ends_with_all_it_holds() -> None:
     assert ended["status"]["phase"] == "Terminating"
     refused = await server.send("POST", maps, config_map("late"))
     assert refused.code == 403
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while (await server.send("GET", "/api/v1/namespaces/n")).code != 404:
             await asyncio.sleep(0)
     assert server.store.get("/configmaps", "n/a") is None

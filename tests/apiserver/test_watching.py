@@ -14,6 +14,7 @@ from mooring.apiserver import watching
 from mooring.apiserver.http import ApiResponse
 from tests.apiserver.api_server import MAPS, ApiServer, config_map
 from tests.apiserver.listeners import count_listeners
+from tests.support.waiting import PATIENCE
 
 
 class Watch:
@@ -93,7 +94,7 @@ async def test_a_watch_ends_in_time() -> None:
     server = ApiServer()
     response = await server.send("GET", f"{MAPS}?watch=true&timeoutSeconds=1&resourceVersion=1")
     assert response.stream is not None
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         assert [chunk async for chunk in response.stream if chunk] == []
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-
 import pytest
 
 from mooring.app.controllers_command import (
@@ -18,15 +15,6 @@ from mooring.app.flag_table import ALL
 from mooring.app.flags import parse_flags
 from mooring.errors import ConfigError
 from mooring.observe.logs import configure
-
-
-@pytest.fixture(autouse=True)
-def own_logging() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 def settings(*argv: str) -> ControllersSettings:

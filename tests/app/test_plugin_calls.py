@@ -18,6 +18,7 @@ from mooring.cycle.scoring import Ranking
 from mooring.framework.decision import NodeStatuses
 from mooring.observe.series import Gauge
 from tests.app.world import World, make_node, make_pod
+from tests.support.waiting import PATIENCE
 
 NO = Status.unschedulable("no")
 
@@ -30,12 +31,12 @@ def seen_in(**methods: Any) -> PluginCall:
     def block(self: Any, *args: Any) -> None:
         if not found:
             blocks.set()
-            assert seen.wait(20)
+            assert seen.wait(PATIENCE)
 
     thread_id = threading.get_ident()
 
     def look() -> None:
-        assert blocks.wait(20)
+        assert blocks.wait(PATIENCE)
         found.append(running_call(thread_id))
         seen.set()
 

@@ -57,7 +57,7 @@ def signals_are_handled_elsewhere() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def lines_are_formatted(process_logging: None) -> None:
+def lines_are_formatted() -> None:
     """Write each log line, as a process does: formatting it must not fail either."""
     handler = logging.StreamHandler(io.StringIO())
     handler.setFormatter(KlogFormatter())

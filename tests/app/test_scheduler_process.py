@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from mooring.journal.journal_reading import read_journal
 from mooring.journal.segment_writer import SegmentWriter
 from mooring.scheduler.running_scheduler import RunningScheduler
 from tests.support.processes import LOOPBACK, free_port
+from tests.support.waiting import PATIENCE
 
 # No server listens there.
 KUBECONFIG = """
@@ -37,10 +37,8 @@ Run = Callable[..., int]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Run]:
+def run(tmp_path: Path) -> Run:
     """Return a function that runs a scheduler, and calls another one as soon as it runs."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
     file = tmp_path / "kubeconfig"
     file.write_text(KUBECONFIG)
 
@@ -48,7 +46,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
         async def both(command: Command) -> int:
             process = SchedulerProcess(command)
             asyncio.get_running_loop().call_later(0.05, then, process)
-            return await asyncio.wait_for(process.run(), 30)
+            return await asyncio.wait_for(process.run(), PATIENCE)
 
         return run_command(
             [
@@ -62,9 +60,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
             drop_in=drop_in,
         )
 
-    yield run
-    root.handlers[:] = handlers
-    root.setLevel(level)
+    return run
 
 
 @pytest.mark.parametrize(
@@ -153,14 +149,10 @@ def test_an_election_that_breaks_is_a_lost_lease(
 def test_what_cannot_be_built_is_told_in_one_line(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
     flags = [f"--kubeconfig={tmp_path / 'none'}", "--leader-elect=false"]
     assert run_command(flags, run_scheduler, program="mooring run") == 1
     (line,) = capfd.readouterr().err.splitlines()
     assert '"command failed"' in line
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from mooring import Plugin, Status
 from mooring.app.watchdog import BLOCKED_SECONDS, INTERVAL, LoopWatchdog
 from mooring.observe.clock import Progress, VirtualClock
 from tests.app.world import World, make_node, make_pod
+from tests.support.waiting import PATIENCE
 
 NO = Status.unschedulable("no")
 BLOCKS = "A plugin blocks the scheduling loop"
@@ -175,7 +176,7 @@ async def test_a_plugin_that_blocks_is_named_while_it_does() -> None:
     class Sleepy(Plugin):
         def filter(self, state: Any, pod: Any, node: Any) -> None:
             # The line is written while this blocks.
-            assert heard.event.wait(30)
+            assert heard.event.wait(PATIENCE)
 
     world = World(Sleepy)
     world.nodes.add(make_node("n"))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mooring.api.timestamps import parse_time
 from tests.browser.visits import serious_findings, texts, visit
 from tests.support.journals import record_two_pods
 from tests.support.pages import serving_past
@@ -16,6 +17,8 @@ SLIDE = """(slider, time) => {
   slider.value = time;
   slider.dispatchEvent(new Event("input", { bubbles: true }));
 }"""
+
+PENDING = "moment => fetch(`/api/pending?moment=${moment}`).then(answer => answer.json())"
 
 
 async def test_the_slider_shows_other_moments(browser: Any, tmp_path: Path) -> None:
@@ -41,6 +44,11 @@ async def test_the_slider_shows_other_moments(browser: Any, tmp_path: Path) -> N
         await slider.evaluate(SLIDE, moments.after)
         row = tab.get_by_role("row").filter(has_text="two")
         await row.get_by_text("0/2 nodes are available").wait_for()
+        await tab.get_by_role("link", name="Queue").click()
+        age = tab.get_by_role("row").filter(has_text="two").get_by_role("cell").nth(2)
+        listed = await tab.evaluate(PENDING, moments.after)
+        seconds = moments.after - parse_time(listed["pods"][0]["created"])
+        assert await age.inner_text() == f"{seconds // 86400:.0f} d"
         await tab.get_by_role("link", name="default/two").click()
         await tab.get_by_role("heading", name="two").wait_for()
         await tab.get_by_text("It is pending; asked at ").wait_for()

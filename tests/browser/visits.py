@@ -9,16 +9,14 @@ from typing import Any
 from axe_playwright_python.async_playwright import Axe
 
 from tests.support.pages import ServedPast
-
-#: Milliseconds that a browser waits for what must come.
-PATIENCE = 20_000
+from tests.support.waiting import PATIENCE
 
 
 @asynccontextmanager
 async def visit(browser: Any, page: ServedPast, **options: Any) -> AsyncIterator[Any]:
     """Open the page by the printed address; fail if it has errors or asks another server."""
     context = await browser.new_context(viewport={"width": 1280, "height": 900}, **options)
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(PATIENCE * 1000)
     asked: list[str] = []
     errors: list[str] = []
     context.on("request", lambda request: asked.append(request.url))

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from tests.support.waiting import PATIENCE
+
 FOLLOWS = """
 import signal, sys, threading
 from mooring.cli.container import follow_parent
@@ -43,4 +45,4 @@ def test_a_process_whose_parent_has_gone_ends(prepare: str, args: str, status: i
         process.stdin.write(b"the parent may write something\n")
         process.stdin.flush()
         assert process.poll() is None
-    assert process.wait(20) == status
+    assert process.wait(PATIENCE) == status

@@ -17,6 +17,7 @@ from mooring.shadow.comparison import PodComparison, Verdict
 from mooring.shadow.shadow import Shadow, ShadowReport
 from tests.apiserver.api_server import PODS, pod
 from tests.local.clusters import running
+from tests.support.waiting import PATIENCE
 
 
 def test_the_report_has_examples_by_plugin() -> None:
@@ -105,7 +106,7 @@ async def test_the_journal_of_a_shadow_is_replayed_and_explained(
             asyncio.to_thread(main, [*flags, "-o", "json", "--journal", str(folder)])
         )
         # When the journal begins, the shadow has read the cluster.
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while not list(folder.glob("segment-*")):
                 await asyncio.sleep(0.05)
         await cluster.post(PODS, pod("web"))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 import pytest
 
+from mooring.cli.status import PATIENCE, count_states, phase
 from mooring.client.transport import MAX_OBJECT
 from tests.cli.test_up import PLUGIN, mooring
+from tests.support.virtual_loop import run_virtually
 from tests.support.waiting import eventually
 
 
@@ -88,6 +92,30 @@ def test_the_environment_names_the_cluster_and_pods_may_be_large(
     finally:
         ended = mooring(tmp_path, "down")
     assert ended.stdout == "The local cluster has ended.\n"
+
+
+class SlowClient:
+    """A client that gets a page of a list after some seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    async def request(self, method: str, target: str, **_: Any) -> bytes:
+        await asyncio.sleep(self._seconds)
+        number = int(dict(parse_qsl(urlsplit(target).query)).get("continue", "0"))
+        items = [{"metadata": {"uid": str(number)}, "status": {"phase": "Running"}}]
+        token = {"continue": str(number + 1)} if number < 9 else {}
+        return msgspec.json.encode({"metadata": token, "items": items})
+
+
+def test_many_pages_may_take_longer_than_one_response() -> None:
+    def counted(seconds: float) -> str:
+        client: Any = SlowClient(seconds)
+        return run_virtually(count_states(client, "/api/v1/pods", phase))
+
+    assert counted(PATIENCE - 1.0) == "10: 10 Running"
+    with pytest.raises(TimeoutError):
+        counted(PATIENCE + 1.0)
 
 
 def pod(name: str, image: str, annotations: dict[str, str]) -> dict[str, Any]:

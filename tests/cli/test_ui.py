@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import aiohttp
@@ -11,11 +12,23 @@ import pytest
 import yaml
 
 from mooring.cli.main import main
+from mooring.framework.features import FeatureGates
+from mooring.local.local_scheduler import make_local_rules
+from mooring.registry import load_plugins
 from mooring.ui.page_server import listen
 from tests.local.clusters import running
 from tests.support.journals import record_two_pods
 from tests.support.local_up import MOORING, wait_logged
 from tests.support.processes import Process
+
+PLUGIN = """
+from mooring import Plugin
+
+
+class Mine(Plugin):
+    def filter(self, state, pod, node):
+        return None
+"""
 
 
 async def test_it_prints_the_address_and_ends_by_a_signal(tmp_path: Path) -> None:
@@ -41,6 +54,27 @@ async def test_it_prints_the_address_and_ends_by_a_signal(tmp_path: Path) -> Non
             await asyncio.to_thread(wait_logged, process, "Ctrl-C ends it.")
             process.send(signal.SIGINT)
             assert await asyncio.to_thread(process.wait) == 0
+        finally:
+            await asyncio.to_thread(process.stop)
+
+
+@pytest.mark.parametrize("more", [(), ("--feature-gates=GenericWorkload=true",)])
+async def test_a_plugin_flag_leaves_the_configuration_to_the_leader(
+    tmp_path: Path, more: Sequence[str]
+) -> None:
+    (tmp_path / "mine.py").write_text(PLUGIN)
+    reference = f"{tmp_path / 'mine.py'}:Mine"
+    gates = FeatureGates({"GenericWorkload": True})
+    plan = make_local_rules(None, load_plugins([reference]), gates)
+    kubeconfig = f"--kubeconfig={tmp_path / 'kubeconfig'}"
+    async with running(tmp_path, nodes=1, plan=plan):
+        flags = ["ui", "--no-browser", kubeconfig, f"--plugin={reference}", *more]
+        process = Process(MOORING, flags, tmp_path / "log")
+        try:
+            line = await asyncio.to_thread(wait_logged, process, "The page about ")
+            given = f"the default configuration, plugin {reference}"
+            rules = given if more else "the leader's configuration"
+            assert line.endswith(f", by {rules}:")
         finally:
             await asyncio.to_thread(process.stop)
 

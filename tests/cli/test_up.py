@@ -16,7 +16,7 @@ import pytest
 import requests
 
 from tests.support import kubeconfigs
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 RUN = "import sys; from mooring.cli.main import main; sys.exit(main())"
 COMMAND = (sys.executable, "-c", RUN)
@@ -61,7 +61,7 @@ class Cluster:
             json=body,
             cert=tuple(map(str, access.client_certificate or ())),
             verify=str(access.certificate_authority),
-            timeout=10,
+            timeout=PATIENCE,
         )
 
     def run_pod(self, name: str) -> None:
@@ -87,7 +87,7 @@ class Cluster:
     def end(self, how: signal.Signals = signal.SIGTERM) -> int:
         """End the process and return its exit status."""
         self.process.send_signal(how)
-        return self.process.wait(15)
+        return self.process.wait(PATIENCE)
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def up(tmp_path: Path) -> Iterator[Callable[..., Cluster]]:
 def mooring(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command that ends by itself."""
     return subprocess.run(
-        [*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, timeout=60
+        [*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, timeout=PATIENCE
     )
 
 
@@ -236,7 +236,7 @@ def test_in_the_background_it_is_ready_on_return_and_down_ends_it(tmp_path: Path
     assert not (folder / "kubeconfig.pid").exists()
     server, _ = kubeconfigs.read(folder / "kubeconfig")
     with pytest.raises(requests.ConnectionError):
-        requests.get(server["server"], timeout=5)
+        requests.get(server["server"], timeout=PATIENCE)
     once_more = mooring(tmp_path, "down")
     assert once_more.returncode == 1
     assert once_more.stderr == (
@@ -258,7 +258,7 @@ def test_a_file_that_a_killed_process_left_behind_is_in_nobodys_way(
     left.write_text(f"{os.getpid()}\n")
     cluster = up("--nodes=0")
     assert mooring(tmp_path, "down").returncode == 0
-    assert cluster.process.wait(10) == 0
+    assert cluster.process.wait(PATIENCE) == 0
 
 
 def test_what_fails_in_the_background_is_said_by_the_command(tmp_path: Path) -> None:

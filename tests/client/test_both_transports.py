@@ -27,10 +27,10 @@ from mooring.client.tls_settings import KeyPair, Pem, TlsSettings
 from mooring.client.transport import Request, Transport
 from mooring.errors import ApiError, NoAnswerError
 from tests.apiserver.api_server import ADMIN, MAPS, PODS, ApiServer, pod
+from tests.support.waiting import PATIENCE
 
 WATCH = Request("GET", f"{PODS}?watch=true")
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
-PATIENCE = 20.0
 #: Headers that describe how a body is transferred, which depends on the transport.
 CARRIAGE = {
     "connection",

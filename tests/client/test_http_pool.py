@@ -20,6 +20,7 @@ from mooring.client.protocol import ProtocolError
 from mooring.client.transport import Response
 from tests.support.certificates import Authority
 from tests.support.processes import free_port
+from tests.support.waiting import PATIENCE
 
 GET = b"GET / HTTP/1.1\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -120,7 +121,7 @@ async def test_whoever_gives_up_waiting_leaves_the_place_to_others(
         await asyncio.sleep(0)
         tasks[0].cancel()
         go_on.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             answers = await asyncio.gather(first, *tasks, return_exceptions=True)
         assert isinstance(answers[1], asyncio.CancelledError)
         assert [one.body for one in (answers[0], *answers[2:])] == [b"ok"] * 3
@@ -133,7 +134,7 @@ async def test_a_connection_that_the_server_closes_while_it_idles_is_not_used() 
 
     async with talking(once) as (server, pool):
         await ask(pool)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while pool.usage.idle:
                 await asyncio.sleep(0)
         assert (await ask(pool)).body == b"ok"
@@ -334,7 +335,7 @@ async def test_each_request_has_a_time_of_its_own() -> None:
         for _ in range(2):
             with pytest.raises(TimeoutError):
                 await ask(pool, timeout=0.3)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             with pytest.raises(TimeoutError):
                 await longer
         assert not patient.done()

@@ -19,6 +19,7 @@ from mooring.errors import ApiError, ConfigError, NoAnswerError
 from tests.client.fakes import serving
 from tests.client.opened import GET, POST, Opened, transport_to
 from tests.support.processes import free_port
+from tests.support.waiting import PATIENCE
 
 __all__ = ["transport_to"]
 
@@ -223,7 +224,7 @@ async def test_a_stream_may_be_left_early(transport_to: Opened) -> None:
         async with transport.stream(GET) as stream:
             async for _ in stream.chunks():
                 break
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await left.wait()
 
 
@@ -246,7 +247,7 @@ async def test_many_streams_leave_room_for_requests(transport_to: Opened) -> Non
                     opened.release()
 
         tasks = [asyncio.create_task(watch()) for _ in range(40)]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             for _ in tasks:
                 await opened.acquire()
             assert (await transport.send(Request("GET", "/quick"))).body == b"done"

@@ -22,6 +22,7 @@ from mooring.client.tls_settings import TlsSettings
 from mooring.client.transport import Request
 from mooring.errors import ApiError, ConfigError, NoAnswerError
 from tests.client.fakes import bounded, serving, settle
+from tests.support.waiting import PATIENCE
 
 __all__ = ["bounded"]
 
@@ -229,7 +230,7 @@ async def test_closing_ends_what_is_under_way() -> None:
             await arrived.acquire()
         await settle()
         await transport.close()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             for task in tasks:
                 with pytest.raises(NoAnswerError, match="the client was closed"):
                     await task

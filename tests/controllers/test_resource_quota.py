@@ -10,7 +10,8 @@ import msgspec
 from mooring.client.resources import raw_resource
 from mooring.controllers.controlled_kinds import PODS, QUOTAS
 from mooring.errors import ApiError
-from tests.support.controllers import SECONDS, Workbench
+from tests.support.controllers import Workbench
+from tests.support.waiting import PATIENCE
 
 
 def pod(name: str, cpu: str = "100m", **spec: Any) -> dict[str, Any]:
@@ -46,7 +47,7 @@ async def refused(bench: Workbench, obj: dict[str, Any]) -> str:
     """
     path = f"{raw_resource(PODS).path(bench.namespace)}?dryRun=All"
     body = msgspec.json.encode(obj)
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(PATIENCE):
         while True:
             try:
                 await bench.client.request("POST", path, body)

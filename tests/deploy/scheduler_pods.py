@@ -14,6 +14,7 @@ from tests.live.running import eventually
 from tests.support.api import Api, Object
 from tests.support.control_plane import ControlPlane
 from tests.support.processes import LOOPBACK, free_port
+from tests.support.waiting import PATIENCE
 
 ACCOUNT_FOLDER = "var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -74,7 +75,7 @@ class SchedulerPod:
         """
         return [line for line in self.log().splitlines() if "is forbidden: User " in line]
 
-    def wait_logged(self, part: str, start: int = 0, seconds: float = 30) -> None:
+    def wait_logged(self, part: str, start: int = 0, seconds: float = PATIENCE) -> None:
         """Wait until the log contains a text, past a place in it."""
         with suppress(AssertionError):
             eventually(lambda: part in self.log()[start:] or not self.runs, part, seconds)

@@ -22,8 +22,6 @@ from tests.support.tutorials import (
 )
 from tests.support.webhook import start_webhook, with_port
 
-#: Seconds until a pod has its event on a busy machine.
-PATIENCE = 60
 FILTERED = "filter_nodes nginx: passed ['cheap', 'dear'], refused ['closed']"
 
 GROUP = """\
@@ -61,7 +59,7 @@ def not_read(file: Path, kubeconfig: str) -> str:
 
 def place(kubectl: Kubectl, pod: str) -> tuple[str, str]:
     """Wait until a pod is scheduled; return the scheduler and the node."""
-    described = kubectl.until(f"describe pod {pod}", "Successfully assigned", PATIENCE)
+    described = kubectl.until(f"describe pod {pod}", "Successfully assigned")
     found = re.search(r"(\S+) +Successfully assigned default/\S+ to (\S+)", described)
     assert found is not None
     return found.group(1), found.group(2)
@@ -76,7 +74,7 @@ def test_tutorial_000_places_pods_by_label(up: Callable[..., Up], tmp_path: Path
     tutorial.write(cluster.workplace, "test-scheduler.yaml")
     kubectl("apply -f test-scheduler.yaml")
     pending = "describe pods -l app=test-scheduler --show-events"
-    described = kubectl.until(pending, "FailedScheduling", PATIENCE)
+    described = kubectl.until(pending, "FailedScheduling")
     assert "0/4 nodes are available: 1 Node: k8s, 1 Node: node1, " in described
     kubectl("label nodes node1 cpu=true")
     pod = kubectl("get pods -l app=test-scheduler -o jsonpath={.items[*].metadata.name}")
@@ -123,7 +121,7 @@ def test_tutorial_004_calls_the_plugin_with_its_arguments(
     kubectl = cluster.kubectl
     Tutorial("004").write(cluster.workplace, "test-scheduler.yaml")
     kubectl("apply -f test-scheduler.yaml")
-    wait_logged(cluster.process, "prebind node info: Node(metadata=ObjectMeta(name=", PATIENCE)
+    wait_logged(cluster.process, "prebind node info: Node(metadata=ObjectMeta(name=")
     pod = kubectl("get pods -l app=test-scheduler -o jsonpath={.items[*].metadata.name}")
     scheduler, node = place(kubectl, pod)
     assert scheduler == "sample-scheduler"
@@ -205,7 +203,7 @@ def test_tutorial_002_makes_a_group_wait_for_its_third_member(
 
     kubectl = cluster.kubectl
     kubectl("apply -f -", stdin=GROUP + member("train-0") + member("train-1"))
-    kubectl.until("describe pod train-1", TOO_FEW, PATIENCE)
+    kubectl.until("describe pod train-1", TOO_FEW)
     # The third is there, but fits on no node: none of them keeps its place.
     kubectl("apply -f -", stdin=member("train-2", "nodeSelector: {disk: ssd}"))
     kubectl.until("describe pod train-2", REJECTED)

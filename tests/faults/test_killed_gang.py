@@ -15,14 +15,13 @@ from tests.support.crowded_nodes import (
     make_pod,
 )
 from tests.support.schedulers import SCHEDULER_PROGRAM
+from tests.support.waiting import PATIENCE
 
 NAMESPACE = "default"
 NODES = 2
 PODS = NODES * PODS_PER_NODE
 #: Requests in a second that the first scheduler may send: the binds take a while.
 SLOWLY = 5
-#: Seconds without progress after which the test fails.
-PATIENCE = 60.0
 
 
 def make_group() -> Object:

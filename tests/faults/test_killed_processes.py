@@ -25,11 +25,10 @@ from tests.support.crowded_nodes import (
 )
 from tests.support.processes import Process
 from tests.support.schedulers import SCHEDULER_PROGRAM
+from tests.support.waiting import PATIENCE
 
 PODS = int(os.environ.get("MOORING_FAULT_PODS", "1000"))
 NAMESPACE = "faults"
-#: Seconds without progress after which the test fails.
-PATIENCE = 60.0
 
 
 class Stage:

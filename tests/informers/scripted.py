@@ -18,6 +18,7 @@ from mooring.errors import ApiError
 from mooring.informers.reflector import Reflector
 from mooring.informers.store import EventHandler, Store
 from tests.client.fakes import RecordingClock
+from tests.support.waiting import PATIENCE
 
 #: The error of a server that cannot stream an initial state.
 UNSUPPORTED = ApiError(422, "sendInitialEvents is forbidden", reason="Invalid")
@@ -177,7 +178,7 @@ class Run:
     async def to_the_end(self) -> Run:
         task = asyncio.create_task(self.reflector.run())
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE):
                 await self.source.over.wait()
         finally:
             task.cancel()

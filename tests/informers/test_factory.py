@@ -12,6 +12,7 @@ from mooring.informers.informer import Informer
 from tests.client.fakes import RecordingClock
 from tests.informers.scripted import ScriptedSource, Silence, page
 from tests.support.virtual_loop import run_virtually
+from tests.support.waiting import PATIENCE
 
 PODS = "status.phase!=Succeeded,status.phase!=Failed"
 
@@ -36,7 +37,7 @@ async def test_pods_that_have_ended_are_not_asked_for() -> None:
     factory.informer(Pod)
     factory.informer(Node)
     factory.start()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await factory.wait_synced()
     await factory.close()
     lists = [options.field_selector for verb, options in source.asked if verb == "list"]
@@ -47,7 +48,7 @@ async def test_pods_that_have_ended_can_be_asked_for() -> None:
     factory, source = factory_of(lists=[page(5, "a"), page(5)])
     assert factory.informer(FinishedPod) is not factory.informer(Pod)
     factory.start()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await factory.wait_synced()
     await factory.close()
     lists = [options.field_selector for verb, options in source.asked if verb == "list"]
@@ -60,7 +61,7 @@ async def test_what_is_asked_for_later_is_started_and_waited_for_too() -> None:
     factory.start()
     assert not factory.has_synced and factory.unsynced() == [pods]
     nodes = factory.informer(Node)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await factory.wait_synced()
     assert factory.has_synced and nodes.has_synced and nodes.failure is None
     await factory.close()
@@ -71,7 +72,7 @@ async def test_closing_ends_the_watching_and_keeps_what_is_known() -> None:
     pods = factory.informer(Pod)
     factory.start()
     pods.start()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await source.over.wait()
     await factory.close()
     await factory.close()
@@ -87,7 +88,7 @@ async def test_a_refusal_counts_once_the_server_has_let_us_see_anything() -> Non
     synced: list[str] = []
     notes = [asyncio.create_task(_note(informer, synced)) for informer in (namespaces, pods)]
     factory.start()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await asyncio.gather(*notes)
         await source.over.wait()
     await factory.close()
@@ -100,7 +101,7 @@ async def test_without_anything_else_to_see_a_refusal_counts_at_once() -> None:
     factory, _ = factory_of(lists=[forbidden])
     namespaces = factory.informer(Namespace)
     factory.start()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await factory.wait_synced()
     await factory.close()
     assert namespaces.failure is forbidden

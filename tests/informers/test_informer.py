@@ -12,6 +12,7 @@ from mooring.informers.reflector import Reflector
 from mooring.informers.store import EventHandler, Store
 from tests.client.fakes import RecordingClock
 from tests.informers.scripted import ScriptedSource, event, page
+from tests.support.waiting import PATIENCE
 
 
 def informer(**script: Any) -> tuple[Informer[Pod], ScriptedSource]:
@@ -27,7 +28,7 @@ async def test_it_has_synced_once_its_store_holds_the_state() -> None:
     assert not pods.has_synced
     assert pods.failure is None
     pods.start()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await pods.wait_synced()
     assert pods.has_synced
     assert [pod.name for pod in pods.store.list()] == ["a"]
@@ -40,7 +41,7 @@ async def test_handlers_hear_of_what_is_there_and_of_what_comes() -> None:
     heard: list[str] = []
     pods.add_handler(EventHandler(on_add=lambda pod: heard.append(pod.name)))
     pods.start()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await source.over.wait()
     late: list[str] = []
     pods.add_handler(EventHandler(on_add=lambda pod: late.append(pod.name)))
@@ -54,7 +55,7 @@ async def test_it_starts_once_and_may_be_closed_at_any_time() -> None:
     await pods.close()
     pods.start()
     pods.start()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await source.over.wait()
     await pods.close()
     await pods.close()
@@ -64,7 +65,7 @@ async def test_it_starts_once_and_may_be_closed_at_any_time() -> None:
 async def test_a_failure_is_kept_until_the_next_success() -> None:
     pods, source = informer(lists=[ApiError(403, "may not list")])
     pods.start()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await source.over.wait()
     assert "may not list" in str(pods.failure)
     assert not pods.has_synced

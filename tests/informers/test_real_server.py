@@ -29,8 +29,7 @@ from mooring.informers.reflector import NOT_ENABLED
 from mooring.informers.store import EventHandler
 from tests.support.cluster import Cluster
 from tests.support.control_plane import ControlPlane
-
-SECONDS = 30
+from tests.support.waiting import PATIENCE
 
 
 def pod(name: str, namespace: str, **spec: Any) -> Pod:
@@ -56,7 +55,7 @@ class Journal:
         self._changed.set()
 
     async def wait_for(self, holds: Callable[[], bool]) -> None:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             while not holds():
                 self._changed.clear()
                 await self._changed.wait()
@@ -82,7 +81,7 @@ async def test_a_store_follows_the_server(
     for informer in (pods, nodes):
         informer.add_handler(journal.handler)
     factory.start()
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(PATIENCE):
         await factory.wait_synced()
     assert pods.store.get("early", space) is not None
     made = await client.create(Node(metadata=ObjectMeta(name="n1")))
@@ -169,7 +168,7 @@ async def test_custom_resources_are_written_and_watched(client: Client, cluster:
     # It takes a moment until the new resource is served: the informer retries until it is.
     factory.start()
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             await factory.wait_synced()
         raw = {
             "apiVersion": "mooring.test/v1",
@@ -222,7 +221,7 @@ async def test_informers_outlive_the_server(
     namespaces.add_handler(journal.handler)
     try:
         factory.start()
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             await factory.wait_synced()
         for part in parts:
             getattr(plane, part).kill()
@@ -270,7 +269,7 @@ async def test_what_the_oldest_release_does_not_serve_is_found_out(
             await client.list(newer)
         assert refused.value.is_forbidden
         factory.start()
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             await factory.wait_synced()
         assert nodes.failure is None
         assert len(groups.store) == 0
@@ -291,7 +290,7 @@ async def test_pods_that_have_ended_are_a_kind_of_their_own(
     live, ended, journal = factory.informer(Pod), factory.informer(FinishedPod), Journal()
     ended.add_handler(journal.handler)
     factory.start()
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(PATIENCE):
         await factory.wait_synced()
     assert journal.lines == []
     status = {"status": {"phase": "Succeeded"}}

@@ -29,6 +29,7 @@ from tests.informers.scripted import (
     pod,
 )
 from tests.support.virtual_loop import run_virtually
+from tests.support.waiting import PATIENCE
 
 CUT = NoAnswerError("the connection was cut within the answer", sent=True)
 REFUSED = NoAnswerError("connection refused", sent=False)
@@ -358,6 +359,15 @@ async def test_the_objects_of_a_definition_that_is_removed_are_gone() -> None:
     gone = in_list_mode([page(5, "a"), absent], [[GONE]], kind=PodGroup)
     await gone.to_the_end()
     assert gone.told == ["+a", "-a"]
+    assert not gone.reflector.is_populated
+
+
+async def test_a_store_stays_populated_after_a_failure() -> None:
+    assert not (await Run(watches=[REFUSED]).to_the_end()).reflector.is_populated
+    refused = ApiError(403, "pods is forbidden", reason="Forbidden")
+    lost = await in_list_mode([page(5, "a"), refused], [[GONE]]).to_the_end()
+    assert lost.reflector.failure is refused
+    assert lost.reflector.is_populated
 
 
 @pytest.mark.parametrize("kind", [Pod, "boats.v1.example.com"], ids=["built in", "of a stranger"])
@@ -467,7 +477,7 @@ async def test_changes_may_be_missing_from_the_end_of_a_watch_until_the_next() -
     assert run.reflector.lost_since == 120.0
     run = in_list_mode([page(5, "a")], [*watches, [bookmark(7), Silence()]])
     task = asyncio.create_task(run.reflector.run())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while run.reflector.lost_since is None:
             await asyncio.sleep(0)
         while run.reflector.lost_since is not None:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from mooring.journal.journal_thread import JournalThread
+from tests.support.waiting import PATIENCE
 
 
 class Pumped:
@@ -29,7 +30,7 @@ def test_the_thread_writes_again_and_again_and_closes_the_journal() -> None:
     thread = JournalThread(journal, interval=0.001)
     thread.start()
     for _ in range(3):
-        assert journal.pumped.wait(30)
+        assert journal.pumped.wait(PATIENCE)
         journal.pumped.clear()
     thread.close(30)
     assert set(journal.threads[:-1]) == {"journal"}
@@ -41,7 +42,7 @@ def test_the_thread_writes_at_once_when_many_entries_wait() -> None:
     thread = JournalThread(journal, interval=3600.0)
     thread.start()
     journal.when_many()
-    assert journal.pumped.wait(30)
+    assert journal.pumped.wait(PATIENCE)
     thread.close(30)
     assert journal.threads[0] == "journal"
     assert journal.threads[-1] == "closed"

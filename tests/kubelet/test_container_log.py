@@ -11,6 +11,7 @@ import pytest
 from mooring.apiserver.subresources.pod_logs import PodLogOptions
 from mooring.kubelet.container_log import ContainerLog
 from tests.support.controllers import ManualClock
+from tests.support.waiting import PATIENCE
 
 
 class Log(ContainerLog):
@@ -77,7 +78,7 @@ async def test_a_follower_sees_what_comes_and_the_end(log: Log) -> None:
     await asyncio.sleep(0)
     assert not following.done()
     log.close()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         assert await following == "one\ntwo\n"
 
 
@@ -89,7 +90,7 @@ async def test_a_log_that_grows_too_long_begins_anew(tmp_path: Path) -> None:
         log.append(line.encode() + b"\n")
         await asyncio.sleep(0)
     log.close()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         assert (await following).splitlines() == written
     kept = (await log.text()).splitlines()
     assert kept == written[-len(kept) :] and len(kept) < 15

@@ -13,6 +13,7 @@ from mooring.kubelet.container_log import ContainerLog
 from mooring.kubelet.container_process import ContainerProcess
 from mooring.kubelet.image_contents import Image
 from mooring.observe.clock import SystemClock
+from tests.support.waiting import PATIENCE
 
 # Starts a container that would run forever, prints its pid, and kills itself without cleanup.
 CARELESS = """
@@ -50,7 +51,7 @@ async def test_a_process_that_ends(tmp_path: Path, words: list[str], code: int, 
     log = ContainerLog(tmp_path / "log", SystemClock())
     process = ContainerProcess(log, ended.set)
     await process.start(words, {}, tmp_path, "/", Image())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         await ended.wait()
     assert process.exit_code == code
     assert told in log.tail_text(100, 10_000).lower()
@@ -68,7 +69,7 @@ async def test_a_process_ends_with_its_parent(tmp_path: Path) -> None:
     parent = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", CARELESS, str(tmp_path)), stdout=asyncio.subprocess.PIPE
     )
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         said, _ = await parent.communicate()
         pid = int(said)
         while _runs(pid):

@@ -18,6 +18,7 @@ from mooring.client.resources import raw_resource
 from mooring.kubelet.image_contents import ImageContents
 from mooring.kubelet.real_pods import ContainerSettings
 from tests.support.controllers import ManualClock, Object, Workbench
+from tests.support.waiting import PATIENCE
 
 EVENTS = raw_resource("events.v1")
 # The scheduler ends at once with an error message.
@@ -166,7 +167,7 @@ async def test_a_pod_that_is_deleted_ends_its_process(bench: Workbench, clock: M
     await bench.delete(Pod, "p")
     # If SIGTERM comes before the process handles it, the process is killed after the grace period.
     await pass_time(bench, clock, lambda: bench.get(Pod, "p") is None, "its end")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         await following
     await bench.until(lambda: "Killing" in events(bench), "the Event")
     assert events(bench)["Killing"][0] == "Stopping container scheduler"
@@ -235,5 +236,5 @@ async def test_a_pod_that_is_gone_takes_its_process_along(
     following = asyncio.create_task(log(bench, follow=True))
     await asyncio.sleep(0)
     await bench.delete(Pod, "p", gracePeriodSeconds=0)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         await following

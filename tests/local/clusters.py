@@ -20,9 +20,9 @@ from mooring.framework.plugin import Plugin
 from mooring.local.local_cluster import LocalCluster, LocalClusterSettings
 from mooring.local.local_scheduler import make_local_rules
 from tests.apiserver.api_server import ADMIN
+from tests.support.waiting import PATIENCE
 
 Object = dict[str, Any]
-SECONDS = 20
 
 
 def plan(config: Path | None = None, plugins: Sequence[type[Plugin]] = ()) -> Rules:
@@ -55,7 +55,7 @@ class Reader:
         """Repeat a GET of a path until `wanted` accepts the response; return that response."""
         found = None
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(PATIENCE):
                 while not wanted(found := await self.get(path)):
                     await asyncio.sleep(0.01)
         except TimeoutError:

@@ -20,6 +20,7 @@ from mooring.registry import load_plugin
 from mooring.replay.child_replayer import ChildReplayer
 from tests.apiserver.api_server import pod
 from tests.local.clusters import Broken, nodes_of, plan, running
+from tests.support.waiting import PATIENCE
 
 PODS = "/api/v1/namespaces/default/pods"
 NODES = "/api/v1/nodes"
@@ -115,7 +116,7 @@ async def test_pods_that_wait_outlive_a_change_of_plugins(tmp_path: Path) -> Non
     asked = Nowhere.asked
     async with running(tmp_path, nodes=3, plan=plan(plugins=[Nowhere])) as cluster:
         await cluster.post(PODS, pod("a"))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while Nowhere.asked == asked:
                 await asyncio.sleep(0.01)
         await cluster.cluster.replace_scheduler(plan(plugins=[OnlyNodeTwo]))
@@ -142,7 +143,7 @@ async def test_nothing_is_waited_for_in_vain(
 ) -> None:
     monkeypatch.setattr("mooring.local.local_scheduler.PATIENCE", 3600)
     monkeypatch.setattr("mooring.local.workers._PATIENCE", 3600)
-    async with asyncio.timeout(60), running(tmp_path, nodes=3):
+    async with asyncio.timeout(PATIENCE), running(tmp_path, nodes=3):
         pass
 
 
@@ -236,7 +237,7 @@ async def test_a_journal_goes_on_with_other_plugins(tmp_path: Path) -> None:
         tmp_path, nodes=3, plan=plan(plugins=[Nowhere]), journal=str(folder)
     ) as cluster:
         await cluster.post(PODS, pod("a"))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while Nowhere.asked == asked:
                 await asyncio.sleep(0.01)
         with pytest.raises(JournalError, match="another process writes a journal there"):

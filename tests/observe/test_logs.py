@@ -9,7 +9,6 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -29,24 +28,6 @@ from mooring.observe.logs import (
     vlog,
 )
 from mooring.testing.builders import make_node, make_pod
-
-
-@pytest.fixture(autouse=True)
-def untouched_logging() -> Iterator[None]:
-    """Restore logging after the test."""
-    root = logging.getLogger()
-    level, handlers = root.level, root.handlers[:]
-    levels = {
-        name: logger.level
-        for name, logger in root.manager.loggerDict.items()
-        if isinstance(logger, logging.Logger)
-    }
-    yield
-    root.setLevel(level)
-    root.handlers[:] = handlers
-    for name, logger in root.manager.loggerDict.items():
-        if isinstance(logger, logging.Logger):
-            logger.setLevel(levels.get(name, logging.NOTSET))
 
 
 def a_record(level: int = logging.INFO, message: str = "Hello", **pairs: Any) -> logging.LogRecord:

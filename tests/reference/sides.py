@@ -12,6 +12,7 @@ import requests
 
 from tests.support.control_plane import ADMIN_TOKEN, ControlPlane, GivenCluster
 from tests.support.processes import LOOPBACK, Process, free_port
+from tests.support.waiting import PATIENCE
 
 _MOORING = "import sys; from mooring.cli.run import main; sys.exit(main())"
 
@@ -71,7 +72,7 @@ class Running:
             *flags,
         ]
         self._process = Process(Path(program), arguments, self._log)
-        self._process.wait_until(self._is_ready, seconds=60)
+        self._process.wait_until(self._is_ready, seconds=PATIENCE)
 
     def _is_ready(self) -> bool:
         try:
@@ -79,7 +80,7 @@ class Running:
         except requests.RequestException:
             return False
 
-    def wait_until(self, holds: Callable[[], bool], seconds: float = 20) -> None:
+    def wait_until(self, holds: Callable[[], bool], seconds: float = PATIENCE) -> None:
         """Wait until a condition holds."""
         self._process.wait_until(holds, seconds)
 

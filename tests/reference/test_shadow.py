@@ -26,13 +26,13 @@ from mooring.shadow.shadow import Shadow, is_unschedulable
 from mooring.shadow.their_rules import beside
 from tests.reference.sides import Side
 from tests.support.cluster import Cluster
+from tests.support.waiting import PATIENCE
 
 NODES = 40
 PODS = 60
 #: Nodes of the workloads of the live benchmark, and how many pods of each workload are placed.
 MANY_NODES = 100
 SOME_PODS = 15
-SECONDS = 60
 #: The workloads whose pods can be placed one at a time; the pods of a group are placed together.
 ONE_BY_ONE = {name: one for name, one in WORKLOADS.items() if not one.flags}
 IMAGE = "registry.example/app:1"
@@ -131,7 +131,7 @@ async def shadows(
 
 async def until(holds: Callable[[], bool], found: Mapping[str, tuple[Shadow, Any]]) -> None:
     """Wait until a condition holds, while the shadows look."""
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(PATIENCE):
         while not holds():
             await asyncio.sleep(0.01)
             for shadow, _ in found.values():

@@ -11,6 +11,7 @@ from mooring.explain.journal_questions import JournalQuestion
 from mooring.explain.questions import AnswerLimitError
 from mooring.replay.child_replayer import ChildReplayer
 from tests.replay.recordings import TREES, journaled, schedule_some, schedule_tree
+from tests.support.waiting import PATIENCE
 
 SLEEPS = """\
 import os, pathlib, time
@@ -77,7 +78,7 @@ async def test_the_process_ends_with_the_question(module: Path) -> None:
     module.write_text(SLEEPS)
     asking = asyncio.create_task(ChildReplayer("replaced").replay(module.parent, asked("web")))
     pid = module.with_name("pid")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while not (pid.exists() and pid.read_text()):
             await asyncio.sleep(0.01)
     asking.cancel()

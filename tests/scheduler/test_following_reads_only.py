@@ -26,8 +26,7 @@ from mooring.shadow.shadow import Shadow
 from tests.apiserver.api_server import PODS, pod
 from tests.local.clusters import running
 from tests.support.recording_proxy import recording_proxy
-
-SECONDS = 60
+from tests.support.waiting import PATIENCE
 
 
 class Vandal(Plugin):
@@ -115,7 +114,7 @@ async def test_only_get_passes_whatever_plugins_do(
         await cluster.post(PODS, pod("web"))
         await cluster.post(PODS, huge)
         await cluster.until(f"{PODS}/web", lambda one: one["spec"].get("nodeName"))
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             while not shadow.report.counts or not (
                 waiting := found.informers.lister(Pod).get("huge", "default")
             ):

@@ -19,8 +19,8 @@ from mooring.serve.acceptor import (
     raise_open_files_limit,
 )
 from mooring.serve.connections import Connections, Limits, Stage
+from tests.support.waiting import PATIENCE
 
-PATIENCE = 10.0
 #: A TLS record of 20 bytes.
 RECORD = b"\x16\x03\x01\x00\x14" + b"\x01" * 20
 

@@ -21,8 +21,8 @@ from mooring.serve.http_server import (
 )
 from mooring.serve.serving_options import SecureServing
 from mooring.serve.serving_tls import ServingTls
+from tests.support.waiting import PATIENCE
 
-PATIENCE = 10.0
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]

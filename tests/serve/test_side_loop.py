@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from mooring.serve.side_loop import SideLoop
+from tests.support.waiting import PATIENCE
 
 
 def test_coroutines_run_on_a_thread_of_their_own() -> None:
@@ -47,7 +48,7 @@ def test_stopping_cancels_what_runs_there() -> None:
             cancelled.set()
 
     side.submit(wait())
-    assert begun.wait(5)
+    assert begun.wait(PATIENCE)
     side.stop(5)
     assert cancelled.is_set()
     side.stop(5)

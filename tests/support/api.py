@@ -12,6 +12,7 @@ import msgspec
 import requests
 
 from tests.support.kubeconfigs import Access
+from tests.support.waiting import PATIENCE
 
 Object = dict[str, Any]
 
@@ -195,7 +196,7 @@ class Api:
         holds: Callable[[Object], bool],
         namespace: str | None = None,
         *,
-        seconds: float = 30,
+        seconds: float = PATIENCE,
     ) -> Object:
         """Watch an object until a condition holds; on timeout, fail with its last state."""
         deadline = time.monotonic() + seconds

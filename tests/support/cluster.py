@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.support.api import Api, ApiFailure, Object
 from tests.support.control_plane import ControlPlane, GivenCluster
+from tests.support.waiting import PATIENCE
 
 # Cluster-scoped kinds that tests and schedulers create; other kinds belong to the server.
 CLUSTER_KINDS = {
@@ -56,7 +57,7 @@ class Cluster:
             self._made.append((manifest["kind"], made["metadata"]["name"]))
         return made
 
-    def wait_for(self, kind: str, name: str, holds: Any, *, seconds: float = 30) -> Object:
+    def wait_for(self, kind: str, name: str, holds: Any, *, seconds: float = PATIENCE) -> Object:
         """Watch an object of this namespace, or a cluster-scoped one, until a condition holds."""
         return self.api.wait_for(kind, name, holds, self.namespace, seconds=seconds)
 

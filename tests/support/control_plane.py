@@ -15,6 +15,7 @@ from tests.support.api import Api
 from tests.support.certificates import Authority
 from tests.support.kubeconfigs import SCHEDULER_USER, Access
 from tests.support.processes import LOOPBACK, Process, free_port
+from tests.support.waiting import PATIENCE
 
 ADMIN_TOKEN = "admin-token"
 # The token of a known user without any rights.
@@ -108,7 +109,7 @@ class ControlPlane:
             "--unsafe-no-fsync",
         ]
         self.etcd = Process(self._etcd_program, arguments, self._folder / "etcd.log")
-        self.etcd.wait_until(lambda: _answers(f"{client}/health"), seconds=30)
+        self.etcd.wait_until(lambda: _answers(f"{client}/health"), seconds=PATIENCE)
 
     def start_apiserver(self) -> None:
         """Start kube-apiserver and wait until it is ready."""
@@ -140,7 +141,7 @@ class ControlPlane:
         log = self._folder / "kube-apiserver.log"
         self.kube_apiserver = Process(self._apiserver_program, arguments, log)
         with Api(self.access) as api:
-            self.kube_apiserver.wait_until(api.is_ready, seconds=90)
+            self.kube_apiserver.wait_until(api.is_ready, seconds=PATIENCE)
 
 
 class GivenCluster:

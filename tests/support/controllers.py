@@ -26,8 +26,8 @@ from mooring.informers.store import EventHandler, Store
 from mooring.kubelet.fake_nodes import FakeNodes
 from mooring.kubelet.real_pods import ContainerSettings
 from mooring.observe.clock import Clock
+from tests.support.waiting import PATIENCE
 
-SECONDS = 30
 T = TypeVar("T")
 Object = dict[str, Any]
 
@@ -174,12 +174,12 @@ class Workbench:
     async def until(self, found: Callable[[], T], what: str = "") -> T:
         """Wait until a function returns a true value, and return that."""
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(PATIENCE):
                 while not (answer := found()):
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
-            raise AssertionError(f"waited {SECONDS} s for {what or 'it'} in vain") from None
+            raise AssertionError(f"waited {PATIENCE} s for {what or 'it'} in vain") from None
         return answer
 
     # Objects of the test's namespace.

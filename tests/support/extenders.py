@@ -14,6 +14,7 @@ import requests
 import yaml
 
 from tests.support.processes import LOOPBACK, Process, free_port
+from tests.support.waiting import PATIENCE
 
 #: The entry point of an installation.
 MOORING = Path(sys.executable).with_name("mooring")
@@ -55,7 +56,7 @@ class ExtenderProgram:
         """Start it, and wait until it is ready."""
         process = Process(MOORING, self._arguments, self._folder / "extender.log")
         self._process = process
-        process.wait_until(self._is_ready, seconds=60)
+        process.wait_until(self._is_ready, seconds=PATIENCE)
 
     def _is_ready(self) -> bool:
         try:
@@ -74,7 +75,7 @@ class ExtenderProgram:
         assert response.ok, response.text
         return response.json()
 
-    def wait_until(self, holds: Callable[[], bool], seconds: float = 20) -> None:
+    def wait_until(self, holds: Callable[[], bool], seconds: float = PATIENCE) -> None:
         """Wait until a condition holds; fail with the log if it does not."""
         assert self._process is not None
         self._process.wait_until(holds, seconds)

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from tests.support.processes import Process
+from tests.support.waiting import PATIENCE
 
 #: Ages in kubectl's output, which differ between runs.
 _AGE = re.compile(r"\b\d+(d\d+h|h\d+m|m\d+s|[smhd])\b")
@@ -41,7 +42,7 @@ class Kubectl:
         assert ended.returncode != 0, f"kubectl {command} did not fail: {ended.stdout}"
         return ended.stderr
 
-    def until(self, command: str, part: str, seconds: float = 20) -> str:
+    def until(self, command: str, part: str, seconds: float = PATIENCE) -> str:
         """Repeat a command line until its output contains a text; return that output."""
         deadline = time.monotonic() + seconds
         while True:

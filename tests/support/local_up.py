@@ -10,7 +10,7 @@ from tests.support.api import Api
 from tests.support.kubeconfigs import Access
 from tests.support.kubectl import Kubectl
 from tests.support.processes import LOOPBACK, Process, free_port
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 MOORING = Path(sys.executable).with_name("mooring")
 
@@ -36,7 +36,7 @@ class Up:
         """The administrator's access to the API server."""
         return kubeconfigs.access(*kubeconfigs.read(self.kubeconfig), self.folder)
 
-    def wait_ready(self, seconds: float = 30) -> None:
+    def wait_ready(self, seconds: float = PATIENCE) -> None:
         """Wait until the kubeconfig exists and the API server reports that it is ready."""
         self.process.wait_until(self.kubeconfig.exists, seconds)
         with Api(self.access) as api:
@@ -70,7 +70,7 @@ class Up:
         return self.process.stop()
 
 
-def wait_logged(process: Process, part: str, seconds: float = 20) -> str:
+def wait_logged(process: Process, part: str, seconds: float = PATIENCE) -> str:
     """Wait for a line of a process' log that contains a text, and return it."""
 
     def ask() -> list[str]:

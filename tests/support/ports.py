@@ -9,8 +9,7 @@ from pathlib import Path
 
 from tests.support.local_up import MOORING
 from tests.support.processes import LOOPBACK, Process, free_port
-
-PATIENCE = 60.0
+from tests.support.waiting import PATIENCE
 
 
 class Victim:

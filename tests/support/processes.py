@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.support.waiting import PATIENCE
+
 LOOPBACK = "127.0.0.1"
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
@@ -90,7 +92,7 @@ class Process:
         """Send a signal."""
         self._process.send_signal(number)
 
-    def wait(self, seconds: float = 20) -> int:
+    def wait(self, seconds: float = PATIENCE) -> int:
         """Wait until the program ends by itself and return its exit status; fail on timeout."""
         try:
             return self._process.wait(seconds)
@@ -110,7 +112,7 @@ class Process:
         self._process.kill()
         self._process.wait()
 
-    def stop(self, seconds: float = 20) -> int:
+    def stop(self, seconds: float = PATIENCE) -> int:
         """Terminate the program, kill it if that fails, and return its exit status."""
         self._process.terminate()
         try:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.support.local_up import Up
 from tests.support.processes import LOOPBACK, Process
+from tests.support.waiting import PATIENCE
 
 #: The port in the files of tutorial 002 and of the example.
 TUTORIAL_PORT = "10262"
@@ -33,5 +34,5 @@ def start_webhook(cluster: Up, kubectl: Path, port: int) -> Process:
         with socket.socket() as client:
             return client.connect_ex((LOOPBACK, port)) == 0
 
-    webhook.wait_until(listens, seconds=20)
+    webhook.wait_until(listens, seconds=PATIENCE)
     return webhook

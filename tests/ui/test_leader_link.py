@@ -37,6 +37,7 @@ from tests.client.fakes import answer, failure, serving, settle
 from tests.leader.test_leader_lookup import CONNECTION, NOW, lease, pod
 from tests.support.certificates import Authority
 from tests.support.fake_kubectl import FakeKubectl
+from tests.support.waiting import PATIENCE
 from tests.ui.scripted_leader import (
     EMPTY_QUEUE,
     WHO,
@@ -369,7 +370,7 @@ def cluster(*first: Any) -> ScriptedLeader:
 
 async def until(page: Any, holds: Any) -> None:
     """Wait until a condition holds for the link."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not holds(page.link.state):
             await asyncio.sleep(0.01)
 
@@ -398,7 +399,7 @@ async def test_the_new_holder_of_the_lease_is_followed(
             api.answers[LEASES] = held("sched-1_b", other_sha256)
             await page.clock.move(LEASE_SECONDS)
             await until(page, lambda state: "sched-1_b" in state.who)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 while len(told(decisions)) < 2:
                     await asyncio.sleep(0.01)
     # The sequence numbers of the first leader are not used for the second.

@@ -10,6 +10,7 @@ from tests.apiserver.api_server import PODS, pod
 from tests.local.clusters import running
 from tests.support.pages import serving
 from tests.support.recording_proxy import recording_proxy
+from tests.support.waiting import PATIENCE
 
 
 async def test_only_get_is_sent_whatever_the_page_asks(tmp_path: Path) -> None:
@@ -19,7 +20,7 @@ async def test_only_get_is_sent_whatever_the_page_asks(tmp_path: Path) -> None:
         running(tmp_path, nodes=2) as cluster,
         recording_proxy(tmp_path / "kubeconfig", tmp_path) as proxy,
         serving(tmp_path, kubeconfig="proxied", leader=SchedulerAddress()) as page,
-        asyncio.timeout(60),
+        asyncio.timeout(PATIENCE),
     ):
         await cluster.post(PODS, huge)
         while not any(one.attempt for one in page.data.newest_decisions()):

@@ -23,7 +23,7 @@ from mooring.leader.scheduler_questions import SchedulerAddress
 from mooring.local.local_gates import GROUP_VERSIONS
 from mooring.local.local_scheduler import make_local_rules
 from mooring.registry import default_registry
-from mooring.ui.leader_rules import LEADERS, differences, take_over
+from mooring.ui.leader_rules import LEADERS, PageRules, differences, rule_notes, take_over
 from mooring.ui.page_questions import WhatIfQuestion
 from tests.apiserver.api_server import PODS
 from tests.browser.test_nodes import asking
@@ -46,6 +46,13 @@ status: {{allocatable: {{cpu: "2", memory: 8Gi, pods: "10"}}}}
 
 class Theirs(Plugin):
     """A plugin that the leader alone has."""
+
+    def filter(self, state: Any, pod: Any, node: Any) -> None:
+        """Agree."""
+
+
+class Mine(Plugin):
+    """A plugin that the page alone has."""
 
     def filter(self, state: Any, pod: Any, node: Any) -> None:
         """Agree."""
@@ -180,6 +187,25 @@ async def test_a_gang_is_placed_as_the_leader_places_it(tmp_path: Path) -> None:
             assert f"the feature gate {GATE} is on there and off here" in note
 
 
+class LostLink:
+    """A link to a leader that has gone."""
+
+    async def rules(self) -> SchedulerRules:
+        raise MooringError("connection refused.")
+
+
+@pytest.mark.parametrize(
+    ("text", "applied"),
+    [(RULES, RULES), (LEADERS, "the leader's configuration of when mooring ui was started")],
+)
+async def test_a_lost_leader_may_have_other_rules_by_now(text: str, applied: str) -> None:
+    link: Any = LostLink()
+    (note,) = await rule_notes(link, PageRules(replace(rules_of(), text=text)))
+    assert note == (
+        f"The rules of the leader are not known (connection refused); applied are {applied}."
+    )
+
+
 async def test_rules_that_cannot_be_had_are_named_beside_the_answer(tmp_path: Path) -> None:
     async with running(tmp_path, nodes=1, plan=None):
         address = SchedulerAddress()
@@ -190,3 +216,18 @@ async def test_rules_that_cannot_be_had_are_named_beside_the_answer(tmp_path: Pa
             assert note.startswith("The rules of the leader are not known (")
             assert "this cluster runs no scheduler" in note
             assert note.endswith(f"; applied are {RULES}.")
+
+
+async def test_plugins_of_the_user_leave_the_leaders_rules_as_they_are(tmp_path: Path) -> None:
+    gates = FeatureGates({GATE: True})
+    address = SchedulerAddress()
+    server = ServerSettings(
+        kubeconfig=tmp_path / "kubeconfig", enabled=GROUP_VERSIONS, features=frozenset({GATE})
+    )
+    plan = make_local_rules(None, (Theirs,), gates)
+    async with running(tmp_path, server=server, nodes=1, plan=plan):
+        for plugins, expected in (((Theirs,), LEADERS), ((Theirs, Mine), RULES), ((), RULES)):
+            async with serving(
+                tmp_path, plugins=plugins, leader=address, leaders_rules=True
+            ) as page:
+                assert page.data.about()["rules"] == expected

@@ -16,6 +16,7 @@ from mooring.ui.page_data import LiveCursor, PageData
 from tests.apiserver.api_server import PODS, pod
 from tests.local.clusters import Reader, running
 from tests.support.pages import explained_by_command, serving
+from tests.support.waiting import PATIENCE
 from tests.ui.scripted_leader import record
 
 HUGE = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "900"}}}]}
@@ -23,7 +24,7 @@ HUGE = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"c
 
 async def until(data: PageData, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """Wait until the summary is as wanted."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not wanted(data.summary()):
             await asyncio.sleep(0.01)
     return data.summary()
@@ -178,7 +179,7 @@ async def test_the_leader_reports_earlier_decisions(tmp_path: Path) -> None:
         await cluster.until(f"{PODS}/huge", lambda found: found["status"].get("conditions"))
         async with serving(tmp_path, leader=SchedulerAddress()) as page:
             await live(page.data)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 while len(page.data.newest_decisions()) < 2:
                     await asyncio.sleep(0.01)
             found = {one.name: one for one in page.data.newest_decisions()}

@@ -15,6 +15,7 @@ from mooring.ui.page_questions import WhatIfQuestion
 from tests.apiserver.api_server import PODS, pod
 from tests.local.clusters import running
 from tests.support.pages import serving
+from tests.support.waiting import PATIENCE
 from tests.ui.test_page_data import HUGE, until
 
 
@@ -78,7 +79,7 @@ async def test_nobody_waits_any_more(tmp_path: Path) -> None:
             type(self).asked += 1
             self.begun.set()
             # Until the question is given up: the next pod is not asked about.
-            assert self.ended.wait(20)
+            assert self.ended.wait(PATIENCE)
 
     async with running(tmp_path, nodes=1, plan=None) as cluster:
         for i in range(3):

@@ -22,6 +22,7 @@ from mooring.ui.page_server import listen
 from tests.apiserver.api_server import PODS, pod
 from tests.local.clusters import running
 from tests.support.pages import ServedPage, serving
+from tests.support.waiting import PATIENCE
 
 
 @asynccontextmanager
@@ -133,7 +134,7 @@ async def test_the_leader_answers_if_there_is_one(tmp_path: Path) -> None:
                     return answer.status, await answer.json()
 
             web = "/api/explain?namespace=default&name=web"
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 while page.data.summary()["leader"].state != "live":
                     await asyncio.sleep(0.01)
             for path in (web, f"{web}&attempt=1"):
@@ -226,7 +227,7 @@ async def test_changes_are_sent_and_can_be_continued(tmp_path: Path) -> None:
         running(tmp_path, nodes=2) as cluster,
         serving(tmp_path) as page,
         visited(page) as session,
-        asyncio.timeout(20),
+        asyncio.timeout(PATIENCE),
     ):
         async with session.get("/api/nodes") as answer:
             start = (await answer.json())["mark"]
@@ -258,7 +259,7 @@ async def test_few_pages_are_open_at_a_time(
             async with session.get("/api/changes") as second:
                 assert second.status == 503
                 assert await second.text() == "1 pages are open already: close one.\n"
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 async with session.get("/api/changes") as third:
                     if third.status == 200:

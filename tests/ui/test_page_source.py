@@ -13,6 +13,7 @@ from mooring.scheduler.following import following, reading_client
 from mooring.ui.page_source import MOST_NAMES, FollowedCluster
 from tests.apiserver.api_server import PODS, pod
 from tests.local.clusters import running
+from tests.support.waiting import PATIENCE
 
 
 async def test_a_cluster_that_goes_away_is_a_failure(tmp_path: Path) -> None:
@@ -33,9 +34,15 @@ async def test_a_cluster_that_goes_away_is_a_failure(tmp_path: Path) -> None:
             assert source.scheduler is found.scheduler
             assert source.scheduler_names() == ["default-scheduler"]
             await cluster.cluster.stop()
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 while not source.failure:
                     await asyncio.sleep(0.01)
+            async with asyncio.timeout(PATIENCE):
+                while any(one.failure is None for one in found.informers):
+                    await asyncio.sleep(0.01)
+            # The objects are still known.
+            assert source.unread == []
+            assert [one.metadata.name for one in source.pods] == ["web"]
             assert source.lost_since is not None
             assert before <= source.lost_since <= found.scheduler.clock.now()
 

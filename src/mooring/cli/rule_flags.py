@@ -35,6 +35,11 @@ def gives_rules(args: argparse.Namespace) -> str:
     return "a plugin of this program" if args.plugins else ""
 
 
+def gives_configuration(args: argparse.Namespace) -> bool:
+    """Return whether the command line names rules other than plugins."""
+    return bool(args.config or args.feature_gates or args.emulated_version)
+
+
 def read_rules(args: argparse.Namespace) -> Rules:
     """Load the configuration and the plugins; raise ConfigError if they cannot be used."""
     gates = read_gates(args)

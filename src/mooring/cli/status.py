@@ -19,7 +19,7 @@ from mooring.errors import MooringError
 if TYPE_CHECKING:
     from mooring.client.client import Client
 
-#: Seconds to wait for the cluster's answers.
+#: Seconds to wait for each of the cluster's responses; many pods come in many of them.
 PATIENCE = 10.0
 _UNKNOWN = "unknown"
 
@@ -68,7 +68,7 @@ class _Metadata(msgspec.Struct, frozen=True):
     uid: str = ""
 
 
-class _Counted(msgspec.Struct, frozen=True):
+class CountedObject(msgspec.Struct, frozen=True):
     """The part of a node or pod that is counted."""
 
     metadata: _Metadata = _Metadata()
@@ -86,14 +86,14 @@ async def _count(record: ClusterRecord) -> _Counts:
     counts = _Counts()
     client: Client | None = None
     try:
+        # The cluster is on this machine: compressing is slower than sending.
+        connection = replace(load_kubeconfig(record.kubeconfig), compression=False)
+        client = Client(make_transport(connection, clock=clock))
+        counts.nodes = await count_states(client, "/api/v1/nodes", readiness)
+        counts.pods = await count_states(client, "/api/v1/pods", phase)
         async with asyncio.timeout(PATIENCE):
-            # The cluster is on this machine: compressing is slower than sending.
-            connection = replace(load_kubeconfig(record.kubeconfig), compression=False)
-            client = Client(make_transport(connection, clock=clock))
-            counts.nodes = await _counted(client, "/api/v1/nodes", _readiness)
-            counts.pods = await _counted(client, "/api/v1/pods", _phase)
-            found = msgspec.json.decode(await client.request("GET", SIMULATED), type=_Simulated)
-            counts.simulated = found.pods
+            body = await client.request("GET", SIMULATED)
+        counts.simulated = msgspec.json.decode(body, type=_Simulated).pods
     except (MooringError, TimeoutError) as error:
         why = f"unknown: {str(error) or f'no answer within {PATIENCE:.0f} s'}"
         if counts.nodes == _UNKNOWN:
@@ -110,23 +110,31 @@ class _Simulated(msgspec.Struct, frozen=True):
     pods: dict[str, int] = {}
 
 
-async def _counted(client: Client, path: str, state: Callable[[_Counted], str]) -> str:
+async def count_states(client: Client, path: str, state: Callable[[CountedObject], str]) -> str:
+    """Return how many objects of a list are in each state; raise TimeoutError if a page is late."""
     from mooring.client.pages import read_pages
 
+    now = asyncio.get_running_loop().time
     # By uid, because a list whose pages expire yields objects again.
-    states = {one.metadata.uid: state(one) async for one in read_pages(client, path, _Counted)}
+    states: dict[str, str] = {}
+    async with asyncio.timeout(PATIENCE) as patience:
+        async for counted in read_pages(client, path, CountedObject):
+            states[counted.metadata.uid] = state(counted)
+            patience.reschedule(now() + PATIENCE)
     counts = Counter(states.values())
     each = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     return f"{counts.total()}: {each}" if each else "0"
 
 
-def _readiness(node: _Counted) -> str:
+def readiness(node: CountedObject) -> str:
+    """Return whether a node is Ready or NotReady."""
     conditions = node.status.conditions or ()
     is_ready = any(one.type == "Ready" and one.status == "True" for one in conditions)
     return "Ready" if is_ready else "NotReady"
 
 
-def _phase(pod: _Counted) -> str:
+def phase(pod: CountedObject) -> str:
+    """Return the phase of a pod."""
     return pod.status.phase
 
 

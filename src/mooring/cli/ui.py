@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mooring.cli.journal_rules import add_trust_flag, applied_rules, check_trust_flag
-from mooring.cli.rule_flags import add_rule_flags, gives_rules, read_rules
+from mooring.cli.rule_flags import add_rule_flags, gives_configuration, read_rules
 from mooring.cli.scheduler_flags import add_scheduler_flags, read_scheduler_address
 from mooring.errors import ConfigError, MooringError
 
@@ -28,9 +28,10 @@ The cluster may be served by any scheduler. The page has the rights of the kubec
 list and watch what a scheduler reads are enough: nothing is written. If the leading scheduler is a
 Mooring, the page shows the attempts that it made, as `mooring explain` does; it reaches the leader
 through `kubectl port-forward` or --scheduler. The page's own explanations and its what-if questions
-apply Mooring's rules to the cluster as it is now: those of --config, --plugin and --feature-gates,
-or else the leader's configuration and feature gates, or else the default configuration. An answer
-to a what-if question says if these are not the rules of the leader.
+apply Mooring's rules to the cluster as it is now: those of --config and --feature-gates, or else
+the leader's configuration and feature gates if its plugins are those of --plugin, or else the
+default configuration with these. An answer to a what-if question says if these are not the rules of
+the leader.
 The page listens on loopback only, and answers only requests that have the token of the printed
 address. Ctrl-C ends it.
 """
@@ -109,7 +110,7 @@ async def _serve_cluster(args: argparse.Namespace, listener: socket.socket) -> N
         client = await stack.enter_async_context(reading_client(connection, USER_AGENT))
         await _check(client)
         applied = PageRules(rules)
-        if not gives_rules(args):
+        if not gives_configuration(args):
             applied = await rules_at_start(
                 connection, client, address, rules, now=SystemClock().now(), user_agent=USER_AGENT
             )

@@ -31,6 +31,11 @@ class Informer(Generic[T]):
         return self._reflector.synced.is_set()
 
     @property
+    def is_populated(self) -> bool:
+        """Return whether the store holds what the server has sent, perhaps some time ago."""
+        return self._reflector.is_populated
+
+    @property
     def failure(self) -> MooringError | None:
         """Return why the last attempt to list or watch failed; None while all is well."""
         return self._reflector.failure

@@ -155,6 +155,8 @@ class Reflector(Generic[T]):
         self.synced = asyncio.Event()
         #: Why the last attempt failed; None while all is well.
         self.failure: MooringError | None = None
+        #: Whether the store holds what the server has sent, perhaps some time ago.
+        self.is_populated = False
         #: Since when the store may lack changes, in seconds since the epoch; None while a watch is
         #: open, and before the first.
         self.lost_since: float | None = None
@@ -238,6 +240,7 @@ class Reflector(Generic[T]):
         message = NOT_SERVED if self._resource.custom else NOT_ENABLED
         log.warning(message, self._resource.name)
         self._replace((), "")
+        self.is_populated = False
 
     async def _list_and_watch(self) -> None:
         vlog(log, 3, "Listing and watching", type=self._type)
@@ -477,6 +480,7 @@ class Reflector(Generic[T]):
     def _note_populated(self) -> None:
         vlog(log, 2, "Caches populated", type=self._type)
         self.failure = None
+        self.is_populated = True
         self.synced.set()
 
     def _report(self, error: ApiError) -> None:

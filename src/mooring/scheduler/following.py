@@ -77,11 +77,14 @@ async def following(
 
 
 def unread_kinds(running: RunningScheduler) -> list[str]:
-    """Return the resources that could not be read, and count as if there were no objects."""
+    """Return the resources that could not be read, and count as if there were no objects.
+
+    Those that were read before the connection was lost count as they were then.
+    """
     return [
         resource_name(informer.name)
         for informer in running.informers
-        if informer.failure is not None
+        if informer.failure is not None and not informer.is_populated
     ]
 
 

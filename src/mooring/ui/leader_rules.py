@@ -110,7 +110,10 @@ async def rules_at_start(
     now: float,
     user_agent: str,
 ) -> PageRules:
-    """Return the leader's rules if they are known soon and can be applied here, otherwise ours."""
+    """Return the leader's rules if they are known soon and can be applied here, otherwise ours.
+
+    Plugins of ours that the leader does not have are a choice of the user: then ours are returned.
+    """
     applied = PageRules(ours, given=False)
     try:
         async with asyncio.timeout(START_SECONDS):
@@ -128,6 +131,8 @@ async def rules_at_start(
                 theirs = await ask_about_rules(found)
                 if not differences(theirs, ours):
                     return applied
+                if not _plugin_names(ours) <= {plugin.name for plugin in theirs.plugins}:
+                    return PageRules(ours)
                 return PageRules(take_over(theirs, ours, found.who), given=False)
     except (MooringError, TimeoutError):
         # Each answer that rests on the rules says how they differ from the leader's.
@@ -165,9 +170,16 @@ def _missing_plugins(theirs: SchedulerRules, ours: Rules) -> Iterable[str]:
             yield f"the file of its plugin {plugin.name} is another one"
 
 
+def _plugin_names(rules: Rules) -> set[str]:
+    """Return the names of the plugins that run and do not come with Mooring."""
+    served = scheduler_rules(rules.config, rules.registry, rules.gates)
+    return {plugin.name for plugin in served.plugins}
+
+
 def _by_name(config: Mapping[str, Any]) -> dict[str, Any]:
     return {profile["schedulerName"]: profile for profile in config.get("profiles", ())}
 
 
 def _unknown(reason: str, text: str) -> str:
-    return f"The rules of the leader are not known ({reason.rstrip('.')}); applied are {text}."
+    applied = f"{LEADERS} of when mooring ui was started" if text == LEADERS else text
+    return f"The rules of the leader are not known ({reason.rstrip('.')}); applied are {applied}."

@@ -47,7 +47,7 @@ def test_a_point_that_a_plugin_never_had_stays_for_v1_to_refuse(version: str) ->
     assert only_profile(found)["plugins"]["postBind"] == {"enabled": [{"name": "QOSSort"}]}
 
 
-@pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta2", "v1beta3"])
 def test_the_seconds_of_a_denied_group_become_its_backoff(version: str) -> None:
     written, warnings = args(version, "Coscheduling", permitWaitingTimeSeconds=10, **{DENIED: 3})
     assert written == {"permitWaitingTimeSeconds": 10, "podGroupBackoffSeconds": 3}
@@ -89,7 +89,7 @@ def test_a_lost_argument_is_left_out_with_its_reason(
 
 
 def test_an_argument_that_the_version_did_not_have_stays_for_v1_to_refuse() -> None:
-    assert args("v1beta3", "Coscheduling", **{DENIED: 3}) == ({DENIED: 3}, [])
+    assert args("v1beta2", "Coscheduling", kubeMaster="a") == ({"kubeMaster": "a"}, [])
 
 
 def test_arguments_that_are_no_mapping_stay_for_v1_to_refuse() -> None:

@@ -36,6 +36,7 @@ from mooring.virtual.driving import drive
 from tests.contrib.load.sources import Answers, handle_of, memory_scheduler, serving
 from tests.support.certificates import Authority
 from tests.support.processes import LOOPBACK, Process, free_port
+from tests.support.waiting import PATIENCE
 
 CPU, MEMORY = "instance:node_cpu:ratio", "instance:node_memory_utilisation:ratio"
 
@@ -266,7 +267,7 @@ async def until(source: Prometheus, wanted: Callable[[LoadAnswer], bool]) -> Loa
     """Fetch until the server has started, has scraped, and answers as wanted."""
     problem: object = None
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 try:
                     answer = await source.fetch()

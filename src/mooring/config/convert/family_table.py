@@ -44,18 +44,13 @@ TABLE: dict[str, tuple[FamilyPlugin, ...]] = {
             },
         ),
         FamilyPlugin(
-            "v1beta2",
+            "v1beta2 v1beta3",
             "queueSort preFilter postFilter reserve permit postBind",
             {
                 "permitWaitingTimeSeconds": 60,
                 "deniedPGExpirationTimeSeconds": 20,
                 "podGroupBackoffSeconds": 0,
             },
-        ),
-        FamilyPlugin(
-            "v1beta3",
-            "queueSort preFilter postFilter reserve permit postBind",
-            {"permitWaitingTimeSeconds": 60, "podGroupBackoffSeconds": 0},
         ),
         FamilyPlugin(
             "v1",

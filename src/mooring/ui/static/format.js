@@ -67,9 +67,10 @@ export function moment(seconds) {
   return `${date.toLocaleDateString("en-CA")} ${date.toLocaleTimeString("en-GB")}`;
 }
 
-/** Return how long ago a time was, in one unit. */
-export function age(text) {
-  const seconds = Math.max(0, (Date.now() - Date.parse(text)) / 1000);
+/** Return how long before a moment of the past a time was, or before now if it is 0; in one unit. */
+export function age(text, moment) {
+  const until = moment ? moment * 1000 : Date.now();
+  const seconds = Math.max(0, (until - Date.parse(text)) / 1000);
   if (!Number.isFinite(seconds)) return "";
   if (seconds < 120) return `${Math.floor(seconds)} s`;
   if (seconds < 7200) return `${Math.floor(seconds / 60)} min`;

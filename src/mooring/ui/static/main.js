@@ -108,7 +108,7 @@ class Page extends Component {
   }
 
   view(place, parameters) {
-    if (place === "queue") return html`<${QueueView} cluster=${cluster} leader=${leaderState() === "live"} parameters=${[moment(), leaderState(), cluster.summary && cluster.summary.pending, cluster.lastDecision]} />`;
+    if (place === "queue") return html`<${QueueView} cluster=${cluster} moment=${moment()} leader=${leaderState() === "live"} parameters=${[moment(), leaderState(), cluster.summary && cluster.summary.pending, cluster.lastDecision]} />`;
     if (place === "decisions") return html`<${DecisionsView} cluster=${cluster} />`;
     if (place === "what-if") return html`<${WhatIfView} cluster=${cluster} key=${parameters.join("/")} parameters=${parameters} />`;
     if (place === "node") return html`<${NodeView} isPast=${Boolean(cluster.about.past)} key=${parameters[0]} parameters=${[...parameters, moment(), ...amountsOf(cluster.table, parameters[0])]} />`;

@@ -57,7 +57,7 @@ export class QueueView extends Loaded {
     </section>`;
   }
 
-  show({ pods, total, offset, problem }, { leader }) {
+  show({ pods, total, offset, problem }, { leader, moment }) {
     if (!total) return html`<p class="empty">No pod is waiting for a node.</p>`;
     const hasPlaces = pods.some((pod) => pod.place);
     return html`${leader && problem && html`<p class="note" role="status">Places in the queue are not known: ${problem}.</p>`}
@@ -81,7 +81,7 @@ export class QueueView extends Loaded {
                 <td><span class=${`badge ${TONES[pod.state]}`}>${pod.state}</span></td>
                 ${hasPlaces && html`<td>${short(pod.place)}</td>`}
                 <td class="number">${pod.priority}</td>
-                <td class="number">${age(pod.created)}</td>
+                <td class="number">${age(pod.created, moment)}</td>
                 <td>${pod.scheduler}</td>
                 <td class="wide">${pod.message}</td>
               </tr>`,
