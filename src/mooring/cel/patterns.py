@@ -35,8 +35,8 @@ _TOO_LARGE = 2_000_000
 _REFUSING, _REFUSING_CHARACTER = 200, 4
 #: The work of returning one match.
 _MATCH = 40
-#: The most work of compiling the constant patterns of one expression: about a second.
-_MAX_TOGETHER = 5_000_000
+#: The most work of compiling the constant patterns of one expression.
+_MAX_TOGETHER = 2_000_000
 TOO_LARGE_TOGETHER = "the regular expressions are too large together"
 #: How many steps (an instruction at a character) are one unit of work. As long as RE2's automaton
 #: fits into its memory, most steps are skipped; larger ones are simulated step by step.
