@@ -14,16 +14,20 @@ from tests.adversary.attack_steps import (
     APPLY,
     APPROVAL,
     DEFINITIONS,
+    EVERYTHING,
     JSON_PATCH,
     MERGE,
+    RBAC,
     STRATEGIC,
     TENANT,
     Attack,
     Step,
     admin,
+    cluster_role,
     definition,
     rule,
 )
+from tests.adversary.path_attacks import THINGS, thing
 
 Object = dict[str, Any]
 
@@ -96,6 +100,8 @@ DEVICE_STATUS = {"status": {"devices": [{**_DEVICE, "data": {"a": "b"}}]}}
 CLAIM_STATUS = f"{CLAIMS}/{{user}}/status"
 _STATUS = rule("resource.k8s.io", "resourceclaims/status", "update patch get")
 _BIND = rule("resource.k8s.io", "resourceclaims/binding", "patch")
+
+RBAC_GROUP, STORAGE = "rbac.authorization.k8s.io", "/apis/storage.k8s.io/v1"
 
 
 ATTACKS: dict[str, Attack] = {
@@ -268,5 +274,49 @@ ATTACKS: dict[str, Attack] = {
             ),
         ),
         rules=(rule("apiextensions.k8s.io", "customresourcedefinitions", "*"),),
+    ),
+    "a definition over a built-in kind": Attack(
+        (
+            Step(
+                "POST",
+                DEFINITIONS,
+                201,
+                definition("clusterroles", RBAC_GROUP, "unapproved, a test", scope="Cluster"),
+            ),
+            Step("POST", f"{RBAC}/clusterroles", 403, cluster_role("own-{user}", EVERYTHING)),
+            admin("GET", f"{RBAC}/clusterroles/cluster-admin", 200),
+            Step("DELETE", f"{DEFINITIONS}/clusterroles.{RBAC_GROUP}", 200, same_text=False),
+            Step("POST", f"{RBAC}/clusterroles", 403, cluster_role("own-{user}", EVERYTHING)),
+            admin("GET", f"{RBAC}/clusterroles/cluster-admin", 200),
+        ),
+        rules=(
+            rule("apiextensions.k8s.io", "customresourcedefinitions", "*"),
+            rule(RBAC_GROUP, "clusterroles", "create get"),
+        ),
+    ),
+    "a definition beside built-in kinds": Attack(
+        (
+            Step(
+                "POST",
+                DEFINITIONS,
+                201,
+                definition("widgets", "storage.k8s.io", "unapproved, a test", scope="Cluster"),
+            ),
+            admin("GET", f"{STORAGE}/widgets", 404),
+            admin("POST", f"{STORAGE}/widgets", 404, {"metadata": {"name": "a"}}),
+            admin("GET", f"{STORAGE}/storageclasses", 200),
+            Step("DELETE", f"{DEFINITIONS}/widgets.storage.k8s.io", 200, same_text=False),
+            admin("GET", f"{STORAGE}/storageclasses", 200),
+        ),
+        rules=(rule("apiextensions.k8s.io", "customresourcedefinitions", "*"),),
+    ),
+    "an update of a custom resource names no version": Attack(
+        (
+            admin("POST", THINGS, 201, thing("blind")),
+            Step("PUT", f"{THINGS}/blind", 422, thing("blind")),
+            Step("PUT", f"{THINGS}/blind/status", 422, thing("blind")),
+            Step("PATCH", f"{THINGS}/blind", 200, {"metadata": {"labels": {"a": "b"}}}, MERGE),
+        ),
+        inside=(rule("example.com", "things things/status", "*"),),
     ),
 }

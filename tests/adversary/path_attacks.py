@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import Any
 
 from tests.adversary.attack_steps import (
@@ -34,6 +36,14 @@ MINE = "fieldSelector=metadata.name%3Dmine"
 def thing(name: str) -> Object:
     """Return a custom resource."""
     return {"apiVersion": "example.com/v1", "kind": "Things", "metadata": {"name": name}}
+
+
+_TOKEN: Object = {"v": "meta.k8s.io/v1"}
+
+
+def continued(**token: Any) -> str:
+    """Return a token that continues a list."""
+    return base64.urlsafe_b64encode(json.dumps(token).encode()).decode().rstrip("=")
 
 
 ATTACKS: dict[str, Attack] = {
@@ -172,6 +182,23 @@ ATTACKS: dict[str, Attack] = {
             ),
         ),
         inside=(rule("", "secrets", "*", "mine"),),
+    ),
+    "a forged token continues a list": Attack(
+        tuple(
+            Step("GET", f"{SECRETS}?limit=1&continue={continued(**one)}", 400)
+            for one in (
+                {"rv": 1, "start": "a"},
+                {"v": "x", "rv": 1, "start": "a"},
+                {**_TOKEN, "start": "a"},
+                {**_TOKEN, "rv": 0, "start": "a"},
+                {**_TOKEN, "rv": 1, "start": ""},
+                {**_TOKEN, "rv": 1, "start": "../victim/"},
+                {**_TOKEN, "rv": 1, "start": "/../victim/mine"},
+                {**_TOKEN, "rv": 1, "start": "a//b"},
+                {**_TOKEN, "rv": 1, "start": "./a"},
+            )
+        ),
+        inside=(rule("", "secrets", "list"),),
     ),
     "an apply names another object than its path": Attack(
         (

@@ -5,9 +5,11 @@ What is counted is evaluations of expressions and turns of the loop, never secon
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+import re2  # type: ignore[import-untyped]
 
 from mooring.api import DeviceClass, Pod, ResourceClaim, ResourceSlice, decode_as
 from mooring.cel.environment import Program
@@ -151,6 +153,48 @@ async def test_a_nest_that_reads_no_device_is_evaluated_once(
     await world.settle()
     assert (evaluations.count, len(parts)) == (NODES * DEVICES, 1)
     assert "nodes are available" not in str(world.client.writes)
+
+
+def _patterns(longest: int) -> list[str]:
+    return [rf"\\pL{{1,{longest - k}}}" for k in range(10)]
+
+
+TEXT = "device.driver"
+#: Patterns with large programs, which are built again and again, and some that are too large.
+LARGE_PATTERNS = {
+    "constants": lambda i: " || ".join(
+        f'{TEXT}.matches("{one}")' for one in _patterns(300 - 10 * i)
+    ),
+    "constants that are searched for": lambda i: " || ".join(
+        f'{TEXT}.find("{one}") == ""' for one in _patterns(300 - 10 * i)
+    ),
+    "elements": lambda i: (
+        "["
+        + ", ".join(f'"{one}"' for one in _patterns(999 - 10 * i))
+        + f"].exists(p, {TEXT}.matches(p))"
+    ),
+}
+
+
+@pytest.mark.parametrize("expression_of", LARGE_PATTERNS.values(), ids=LARGE_PATTERNS)
+async def test_large_patterns_are_charged_to_the_budget(
+    expression_of: Callable[[int], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[str] = []
+    compile = re2.compile
+
+    def counted(text: str, options: Any) -> Any:
+        compiled.append(text)
+        if len(compiled) > 60:
+            raise re2.error(b"the test ends here")
+        return compile(text, options)
+
+    monkeypatch.setattr(re2, "compile", counted)
+    world = _world(*(expression_of(i) for i in range(20)))
+    world.pods.add(_pod("plain"))
+    await world.settle()
+    assert ("plain", "bound") in [write[:2] for write in world.client.writes]
+    assert 0 < len(compiled) <= 60
 
 
 @pytest.mark.parametrize(

@@ -178,6 +178,22 @@ PODS = [
 #: Guesses, of which the first is right, with the same message.
 GUESSES = (planted("rack-1"), "wrong")
 
+#: Guesses of the name of a node, of which the first is right.
+NODE_GUESSES = (planted("node-1"), "wrong-node-1")
+
+
+def node_guesses(name: str) -> dict[str, Object]:
+    """Return pods' specs that hold the guessed name of a node, where texts repeat it."""
+    terms = [{"matchExpressions": [{"key": name, "operator": "Exists"}]}]
+    node_affinity = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {
+        "gate": {"schedulingGates": [{"name": name}]},
+        "claim": {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": name}}]},
+        "key": {"nodeSelector": {name: "a"}},
+        "affinity": {"affinity": {"nodeAffinity": node_affinity}},
+        "on": {"nodeSelector": {HOST: name, "rack": "a"}},
+    }
+
 
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
@@ -192,6 +208,9 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
                 api.create(one, one["metadata"].get("namespace"))
             for one in (*rights(), *claims(), *PODS):
                 api.create(one, TENANT)
+            for number, guess in enumerate(NODE_GUESSES):
+                for kind, spec in node_guesses(guess).items():
+                    api.create(pod(f"{kind}-{number}", **spec), TENANT)
             for guess in GUESSES:
                 spec = {"nodeSelector": {"rack": guess, ZONE: "b"}, **preferred("rack", guess)}
                 api.create(pod(f"guess-{GUESSES.index(guess)}", **spec), TENANT)
@@ -275,6 +294,21 @@ def test_a_right_guess_is_explained_like_a_wrong_one(tenant: Api) -> None:
         answers.append({field: found[field] for field in ("message", "whyNot", "outcome", "why")})
     assert answers[0] == answers[1]
     assert answers[0]["whyNot"][0]["example"]["keys"] == ["rack", ZONE]
+
+
+@pytest.mark.parametrize("kind", node_guesses(""))
+@pytest.mark.parametrize("query", ["", "?attempt=0"])
+def test_the_name_of_a_node_is_explained_like_any_other_word(
+    tenant: Api, kind: str, query: str
+) -> None:
+    answers = []
+    for number, guess in enumerate(NODE_GUESSES):
+        decided(tenant, f"{kind}-{number}")
+        found = explained(tenant, f"{kind}-{number}", query)
+        fields = ("message", "whyNot", "outcome", "why", "preEnqueue", "preFilter")
+        text = json.dumps({field: found[field] for field in fields})
+        answers.append(text.replace(guess, "GUESS").replace(f"{kind}-{number}", "POD"))
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize("output", ["text", "json", "yaml"])

@@ -24,6 +24,18 @@ Object = dict[str, Any]
 
 THINGS = "/apis/example.com/v1/things"
 DEFINITION = definition("things", "example.com", scope="Cluster")
+SETS = "/apis/apps/v1/namespaces/default/replicasets"
+_LABELS = {"app": "set"}
+REPLICA_SET = {
+    "apiVersion": "apps/v1",
+    "kind": "ReplicaSet",
+    "metadata": {"name": "set"},
+    "spec": {
+        "selector": {"matchLabels": _LABELS},
+        "template": {"metadata": {"labels": _LABELS}, "spec": pod("set")["spec"]},
+    },
+}
+SPARE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "spare"}, "spec": {}}
 
 
 class SmallDisk(SqliteJournal):
@@ -86,6 +98,14 @@ async def _scene(folder: Path) -> tuple[ApiServer, SmallDisk]:
     await server.ask("POST", MAPS, config_map("a", old="1"))
     await server.ask("POST", MAPS, config_map("b", old="1"))
     await server.ask("POST", PODS, pod("p"))
+    await server.ask("POST", PODS, pod("bound", nodeName="n"))
+    for name in ("held", "ending"):
+        held = config_map(name)
+        held["metadata"]["finalizers"] = ["example.com/a"]
+        await server.ask("POST", MAPS, held)
+    await server.ask("DELETE", f"{MAPS}/ending")
+    await server.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "spare"}})
+    await server.ask("POST", SETS, REPLICA_SET)
     await server.ask("POST", DEFINITIONS, DEFINITION)
     thing = {"apiVersion": "example.com/v1", "kind": "Things", "metadata": {"name": "t"}}
     assert (await server.send("POST", THINGS, thing)).code == 201
@@ -98,6 +118,15 @@ BINDING = {
     "metadata": {"name": "p"},
     "target": {"kind": "Node", "name": "n"},
 }
+EVICTION = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "bound"}}
+SCALE = {
+    "apiVersion": "autoscaling/v1",
+    "kind": "Scale",
+    "metadata": {"name": "set"},
+    "spec": {"replicas": 3},
+}
+NO_FINALIZERS = {"metadata": {"finalizers": None}}
+FOREGROUND = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Foreground"}
 WRITES: dict[str, tuple[str, str, Any, str]] = {
     "create": ("POST", MAPS, config_map("new"), JSON),
     "update": ("PUT", f"{MAPS}/a", config_map("a", new="1"), JSON),
@@ -112,9 +141,19 @@ WRITES: dict[str, tuple[str, str, Any, str]] = {
         "application/json",
     ),
     "delete of all": ("DELETE", MAPS, None, JSON),
+    "delete of all pods": ("DELETE", PODS, None, JSON),
+    "graceful delete": ("DELETE", f"{PODS}/bound", None, JSON),
+    "delete with a finalizer": ("DELETE", f"{MAPS}/held", None, JSON),
+    "delete in the foreground": ("DELETE", f"{MAPS}/a", FOREGROUND, JSON),
+    "last finalizer": ("PATCH", f"{MAPS}/ending", NO_FINALIZERS, MERGE),
+    "eviction": ("POST", f"{PODS}/bound/eviction", EVICTION, JSON),
+    "scale": ("PUT", f"{SETS}/set/scale", SCALE, JSON),
+    "delete of a namespace": ("DELETE", "/api/v1/namespaces/spare", None, JSON),
+    "namespace's finalizers": ("PUT", "/api/v1/namespaces/spare/finalize", SPARE, JSON),
     "binding": ("POST", f"{PODS}/p/binding", BINDING, JSON),
     "status": ("PATCH", f"{PODS}/p/status", {"status": {"phase": "Failed"}}, MERGE),
 }
+KINDS = ("/configmaps", "/pods", "/namespaces", "apps/replicasets", "example.com/things")
 
 
 @pytest.mark.parametrize(("method", "path", "body", "media"), WRITES.values(), ids=WRITES)
@@ -122,13 +161,13 @@ async def test_failed_write_changes_nothing(
     method: str, path: str, body: Any, media: str, tmp_path: Path
 ) -> None:
     server, journal = await _scene(tmp_path)
-    watched = [Watched(server, one) for one in ("/configmaps", "/pods", "example.com/things")]
+    watched = [Watched(server, one) for one in KINDS]
     before, version = shown(server), server.store.version
     with journal.broken():
         response = await server.send(method, path, body, content_type=media)
     assert response.code == 500
     assert "disk I/O error" in json.loads(response.body)["message"]
-    assert [one.seen for one in watched] == [[], [], []]
+    assert [one.seen for one in watched] == [[] for _ in KINDS]
     assert (shown(server), server.store.version) == (before, version)
     assert (await server.send("GET", THINGS)).code == 200
     response = await server.send(method, path, body, content_type=media)

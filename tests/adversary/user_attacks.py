@@ -169,7 +169,7 @@ ATTACKS: dict[str, Attack] = {
             ),
             token(201, boundObjectRef={"kind": "Secret", "apiVersion": "v1", "name": "{user}"}),
             admin("DELETE", f"{SECRETS}/{{user}}", 200),
-            Step("POST", REVIEW, 401, REVIEW_BODY, sender="saved"),
+            Step("POST", REVIEW, 401, REVIEW_BODY, sender="saved", repeats=True),
         ),
         inside=(rule("", "serviceaccounts/token", "create"),),
     ),

@@ -6,7 +6,11 @@ from mooring.apiserver.schema.table import types
 
 
 def _served(group: str, version: str, name: str = "things") -> Served:
-    return Served(group, version, name, "Thing", "thing", True, (), (), (), "", None)
+    names = {"plural": name, "kind": "Thing"}
+    versions = [{"name": version, "served": True, "storage": True}]
+    spec = {"group": group, "scope": "Cluster", "names": names, "versions": versions}
+    (custom,) = custom_kinds({"spec": spec})
+    return custom_resource(custom)
 
 
 def test_built_in_resources() -> None:
@@ -66,6 +70,19 @@ def test_resources_come_and_go() -> None:
     catalogue.remove("a.io", "others")
     assert "a.io" not in catalogue.groups
     assert catalogue.revision == before + 5
+
+
+def test_built_in_resources_stay() -> None:
+    catalogue = Catalogue(types())
+    group = "rbac.authorization.k8s.io"
+    catalogue.add(_served(group, "v9", "things"))
+    catalogue.remove(group, "clusterroles")
+    assert catalogue.get(group, "v1", "clusterroles") is not None
+    assert catalogue.is_built_in(group, "clusterroles")
+    assert not catalogue.is_built_in(group, "things")
+    reserved = [("v1", "clusterroles"), ("v9", "clusterroles"), ("v1", "things")]
+    assert all(catalogue.is_reserved(group, *one) for one in reserved)
+    assert not catalogue.is_reserved(group, "v9", "things")
 
 
 def test_kinds() -> None:

@@ -15,9 +15,9 @@ from mooring.cel.syntax import Node
 ENVIRONMENT = Environment({"x": types.DYN}, Declared(types.DYN))
 
 
-def evaluate(source: str, x: Any = None, **limits: int) -> tuple[Any, int]:
+def evaluate(source: str, x: Any = None, **given: Any) -> tuple[Any, int]:
     """Return the value of an expression, and its cost."""
-    return ENVIRONMENT.compile(source).program().evaluate({"x": x}, **limits)
+    return ENVIRONMENT.compile(source).program().evaluate({"x": x}, **given)
 
 
 def checked(source: str, **variables: str) -> tuple[Node, Checked]:

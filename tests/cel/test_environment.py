@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
 
-from mooring.cel.meter import COST_EXCEEDED, CostExceeded
+from mooring.cel.meter import COST_EXCEEDED, Bill, CostExceeded
 from mooring.cel.values import CompileError, EvaluationError
 from tests.cel.expressions import ENVIRONMENT, evaluate
 
@@ -123,3 +124,40 @@ def test_a_version_compares_with_versions_only(other: str) -> None:
         evaluate(f"dyn(semver('1.2.3')) == dyn({other})")
     assert evaluate(f"dyn(semver('1.2.3')) != dyn({other})")[0] is True
     assert evaluate("dyn('1.2.3') == dyn(semver('1.2.3'))")[0] is False
+
+
+@pytest.mark.parametrize(
+    ("source", "work"),
+    [
+        pytest.param(f"[int(x){', 1' * 2000}].size()", 2000, id="constant elements"),
+        pytest.param(
+            f"{{int(x): 1{''.join(f', {i}: 1' for i in range(1, 901))}}}", 900, id="entries"
+        ),
+        pytest.param("x.findAll('').size()", 100 * 30, id="matches"),
+        pytest.param("int(x) > 0", 100, id="an integer"),
+        pytest.param("double(x) > 0.0", 100, id="a number"),
+        pytest.param("isQuantity('x')", 50, id="no quantity"),
+        pytest.param("isSemver('1.0.0-' + x)", 200, id="a version"),
+        pytest.param("isSemver('1.0.0-' + x, true)", 200, id="a lax version"),
+        pytest.param("x.matches(x + '(')", 200, id="no pattern"),
+    ],
+)
+def test_work_that_costs_nothing_is_counted(source: str, work: int) -> None:
+    bill = Bill()
+    with contextlib.suppress(EvaluationError):
+        evaluate(source, "0" * 100, bill=bill)
+    assert bill.work >= work
+
+
+def test_patterns_of_one_expression_may_not_be_large_together() -> None:
+    source = " || ".join(rf"x.matches('\\pL{{1,{length}}}')" for length in range(200, 210))
+    with pytest.raises(CompileError, match="the regular expressions are too large together") as no:
+        ENVIRONMENT.compile(source)
+    assert no.value.work > 1_000_000
+    found = " || ".join(rf"x.find('\\pL{{1,{length}}}') == ''" for length in range(200, 210))
+    with pytest.raises(CompileError, match="the regular expressions are too large together") as no:
+        ENVIRONMENT.compile(found).program()
+    assert no.value.work > 1_000_000
+    few = ENVIRONMENT.compile(r"x.matches('^\\pL{1,60}$') || x.matches('^\\pL{1,60}$')")
+    few.program()
+    assert 100_000 < few.work < 1_000_000

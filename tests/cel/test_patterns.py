@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mooring.cel import patterns
-from mooring.cel.patterns import PatternError
+from mooring.cel.patterns import TOO_LARGE_TOGETHER, PatternChecks, PatternError
 
 
 @pytest.mark.parametrize(
@@ -120,3 +120,34 @@ def test_each_match_of_a_search_for_all_is_work() -> None:
     labour = _Labour()
     patterns.compile("a*b|a").find_all("a" * 1600, labour=labour)
     assert labour.count > 1600 * 50
+    few = _Labour()
+    patterns.compile("").find_all("a" * 10, labour=few)
+    assert few.count > 11 * 30
+
+
+def test_refusing_a_pattern_is_work() -> None:
+    works = {}
+    for text in (r"\pL{1,999}", "a(", "a(" * 1000, r"\C"):
+        for _ in range(2):
+            with pytest.raises(PatternError) as refused:
+                patterns.compile(text)
+            works[text] = refused.value.work
+    # A program is built until it is too large.
+    assert works[r"\pL{1,999}"] > 1_000_000
+    assert 100 < works["a("] < works["a(" * 1000]
+    assert works[r"\C"] > 100
+
+
+def test_patterns_of_one_expression_share_a_limit() -> None:
+    checks = PatternChecks()
+    checks.check(r"^\pL{1,60}$")
+    once = checks.work
+    checks.check(r"^\pL{1,60}$")
+    assert checks.work == once > 100_000
+    with pytest.raises(PatternError, match=TOO_LARGE_TOGETHER):
+        for length in range(1, 100):
+            checks.check(rf"\pL{{1,{length}}}")
+    # What was checked stays valid.
+    checks.check(r"^\pL{1,60}$")
+    with pytest.raises(PatternError, match=TOO_LARGE_TOGETHER):
+        checks.check("a")

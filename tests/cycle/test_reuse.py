@@ -123,6 +123,25 @@ def test_after_an_error_scores_are_those_without_reuse(asked: Any) -> None:
     assert decision.totals.tolist() == [99, 99, *[100] * 6]
 
 
+def test_the_traceback_of_an_error_shows_the_plugin_alone(asked: Any) -> None:
+    fail: list[bool] = []
+
+    def score(self: Any, state: Any, pod: Any, node: Any) -> int:
+        if fail:
+            raise ValueError("lost")
+        return 1
+
+    def score_nodes(self: Any, state: Any, pod: Any, nodes: Any) -> Any:
+        return score(self, state, pod, nodes)
+
+    scheduler = start(asked, score=score, score_nodes=score_nodes)
+    fail.append(True)
+    decision = drive(scheduler.decide(make_pod("fails"))).decision
+    text = decision.errors[0].traceback
+    assert text.count("ValueError: lost") == 1
+    assert "ScoreError" not in text
+
+
 def test_a_plugin_that_reads_no_pods_is_asked_no_more(asked: Any) -> None:
     scheduler = start(asked, reads_pods=False)
     assert asked == AFRESH

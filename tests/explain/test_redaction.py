@@ -121,3 +121,10 @@ def test_pods_are_hidden_wherever_they_are_named() -> None:
 def test_a_traceback_is_left_out_whoever_may_be_named() -> None:
     assert hide_pods(DATA, ())["errors"][0]["traceback"] == ""
     assert hide_nodes(DATA)["errors"][0]["traceback"] == ""
+
+
+def test_names_of_nodes_that_the_reader_wrote_stay() -> None:
+    data = {"message": 'claim "old-1" not found, old-2 full', "node": "old-3", "keys": ["old-1"]}
+    shown = hide_nodes(data, ["old-1", "old-2", "old-3"], 'claimName: "old-1"')
+    assert shown["message"] == 'claim "old-1" not found, node 2 full'
+    assert (shown["node"], shown["keys"]) == ("node 1", ["old-1"])

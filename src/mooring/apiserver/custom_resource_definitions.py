@@ -159,13 +159,18 @@ def check_scale(custom: CustomKind, obj: Object) -> Iterator[FieldError]:
 
 
 def serve(cluster: ServerState, definition: Object) -> None:
-    """Serve a definition's resources; they replace those that it defined before."""
+    """Serve a definition's resources, unless they are built in.
+
+    They replace those that it defined before.
+    """
     spec = definition["spec"]
     if not _is_established(definition):
         return
     cluster.catalogue.remove(spec["group"], spec["names"]["plural"])
     for custom in custom_kinds(definition):
         served = custom_resource(custom)
+        if cluster.catalogue.is_reserved(served.group, served.version, served.name):
+            continue
         served.warning = _warning(spec, custom)
         cluster.catalogue.add(served)
 
@@ -193,8 +198,9 @@ def _warning(spec: Object, custom: CustomKind) -> str:
 
 def empty(cluster: ServerState, definition: Object) -> None:
     """Delete the objects of a definition's resources."""
-    if _is_established(definition):
-        place = f"{definition['spec']['group']}/{definition['spec']['names']['plural']}"
+    group, plural = definition["spec"]["group"], definition["spec"]["names"]["plural"]
+    if _is_established(definition) and not cluster.catalogue.is_built_in(group, plural):
+        place = f"{group}/{plural}"
         for stored in list(cluster.store.items(place)):
             cluster.store.delete(place, stored.key)
 

@@ -125,8 +125,21 @@ def _decode(token: str) -> tuple[int, str]:
         first = repr(chr(data[0])).replace("x", "u00") if data else "EOF"
         text = f"invalid character {first} looking for beginning of value"
         raise refusals.bad_request(prefix + text) from None
-    version = found.get("rv") if isinstance(found, dict) else None
-    start = found.get("start") if isinstance(found, dict) else None
-    if isinstance(version, int) and isinstance(start, str) and start:
+    given = found if isinstance(found, dict) else {}
+    version, start = given.get("rv"), given.get("start")
+    if given.get("v") != _CONTINUE_VERSION:
+        why = f"server does not recognize this encoded version {given.get('v') or ''}"
+    elif not isinstance(version, int) or version == 0:
+        why = f"incorrect encoded start resourceVersion (version {_CONTINUE_VERSION})"
+    elif not isinstance(start, str) or not start:
+        why = f"encoded start key empty (version {_CONTINUE_VERSION})"
+    elif _is_clean(start):
         return version, start.rstrip("\0")
-    raise refusals.bad_request(f"{prefix}incorrect encoded start resourceVersion")
+    else:
+        why = start
+    raise refusals.bad_request(prefix + why)
+
+
+def _is_clean(key: str) -> bool:
+    """Return whether each part of a key is a name: dots would lead to other keys."""
+    return all(part not in ("", ".", "..") for part in key.removeprefix("/").split("/"))

@@ -85,10 +85,27 @@ class Catalogue:
             versions.sort(key=version_rank)
         self.revision += 1
 
+    def is_built_in(self, group: str, name: str) -> bool:
+        """Return whether a resource is served without a custom resource definition."""
+        return any(
+            one.custom is None
+            for (of, _, plural), one in self._served.items()
+            if (of, plural) == (group, name)
+        )
+
+    def is_reserved(self, group: str, version: str, name: str) -> bool:
+        """Return whether a definition cannot serve a resource because built-in kinds come first.
+
+        They have their group versions to themselves.
+        """
+        built_in = any(one.custom is None for one in self.of(group, version))
+        return built_in or self.is_built_in(group, name)
+
     def remove(self, group: str, name: str) -> None:
-        """Remove all versions of a resource."""
-        for key in [k for k in self._served if (k[0], k[2]) == (group, name)]:
-            del self._served[key]
+        """Remove all versions of a custom resource."""
+        for key, served in list(self._served.items()):
+            if (key[0], key[2]) == (group, name) and served.custom is not None:
+                del self._served[key]
         left = {key[1] for key in self._served if key[0] == group}
         versions = [v for v in self._versions.get(group, []) if v in left]
         if versions:

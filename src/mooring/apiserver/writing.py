@@ -233,7 +233,8 @@ def _preconditions(write: Write, live: Object, obj: Object) -> None:
         )
         raise refusals.conflict(served.name, served.group, there["name"], why)
     blind = write.request.method == "PUT" and version in (None, "", "0")
-    if blind and served.store in _CONDITIONAL and not write.subresource:
+    is_main = served.store in _CONDITIONAL and not write.subresource
+    if blind and (is_main or served.custom is not None):
         raise refusals.invalid(served.name, served.group, there["name"], [_NO_VERSION])
     if version:
         try:

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from mooring.cel import patterns, types
+from mooring.cel import types
 from mooring.cel.declarations import Overload
 from mooring.cel.issues import Issue
+from mooring.cel.patterns import TOO_LARGE_TOGETHER, PatternChecks, PatternError
 from mooring.cel.syntax import (
     LOGICAL_AND,
     LOGICAL_OR,
@@ -61,6 +62,8 @@ class Checked(msgspec.Struct):
     #: Variables that the expression reads.
     read: set[str]
     issues: list[Issue]
+    #: The constant patterns.
+    patterns: PatternChecks
 
 
 def check(node: Node, declarations: Declarations) -> Checked:
@@ -89,9 +92,13 @@ def _check_patterns(root: Node, found: Checked) -> None:
             given = node.args[0]
             if isinstance(given, Literal) and isinstance(given.value, str):
                 try:
-                    patterns.compile(given.value)
-                except patterns.PatternError:
-                    found.issues.append(Issue(given.place, "invalid matches argument"))
+                    found.patterns.check(given.value)
+                except PatternError as error:
+                    too_large = str(error) == TOO_LARGE_TOGETHER
+                    why = str(error) if too_large else "invalid matches argument"
+                    found.issues.append(Issue(given.place, why))
+                    if too_large:
+                        return
 
 
 def _check_literals(root: Node, found: Checked) -> None:
@@ -135,7 +142,7 @@ class _Checker:
         self._scopes: list[dict[str, Type]] = []
         self._made = 0
         self.known = Substitutions()
-        self.found = Checked({}, {}, {}, {}, set(), [])
+        self.found = Checked({}, {}, {}, {}, set(), [], PatternChecks())
 
     # Tools.
 

@@ -40,6 +40,11 @@ class Expression:
         return self._checked.types[self._node.id]
 
     @property
+    def work(self) -> int:
+        """Return what compiling the constant patterns took so far."""
+        return self._checked.patterns.work
+
+    @property
     def variables(self) -> frozenset[str]:
         """The variables that the expression reads."""
         return frozenset(self._checked.read)
@@ -56,8 +61,12 @@ class Expression:
 
     def program(self) -> Program:
         """Return a program that evaluates the expression, or raise CompileError."""
-        with room_for(self._levels, _FRAMES):
-            run, slots = build(self._node, self._checked)
+        try:
+            with room_for(self._levels, _FRAMES):
+                run, slots = build(self._node, self._checked)
+        except CompileError as error:
+            error.work = self.work
+            raise
         return Program(run, slots, self._levels)
 
 
@@ -112,5 +121,7 @@ class Environment:
         with room_for(depth_of(node), _FRAMES):
             checked = check(node, self._declarations)
         if checked.issues:
-            raise CompileError(describe(source, checked.issues))
+            error = CompileError(describe(source, checked.issues))
+            error.work = checked.patterns.work
+            raise error
         return Expression(node, checked)

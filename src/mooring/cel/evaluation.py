@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Any
 
-from mooring.cel import patterns, syntax
+from mooring.cel import syntax
 from mooring.cel.call_costs import call_cost
 from mooring.cel.calls import (
     apply,
@@ -30,6 +30,7 @@ from mooring.cel.estimates import LIST_COST, MAP_COST
 from mooring.cel.fixed_parts import evaluate_once, fixed_parts
 from mooring.cel.meter import CostExceeded, Frame
 from mooring.cel.operators import Growing, GrowingMap, truth
+from mooring.cel.patterns import PatternError
 from mooring.cel.slots import Pending, Run, Unready, attempt, ready
 from mooring.cel.syntax import Call, Comprehension, Ident, ListOf, Literal, Node, Select
 from mooring.cel.values import (
@@ -47,6 +48,8 @@ _CONVERSIONS = frozenset(
     {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
 )
 _PATTERNED = frozenset({"matches", "find", "findAll"})
+#: The work of adding an entry to a map.
+_MAP_ENTRY = 2
 
 
 class _Plan:
@@ -221,20 +224,28 @@ class _Planner:
                 return _Plan(membership(args[0].run, members))
         work = implementation(function, member)
         if function in _PATTERNED and len(args) > 1 and isinstance(args[1].value, str):
-            _check_pattern(args[1].value)
+            self._check_pattern(args[1].value)
         plan = _Plan(apply(work, [arg.run for arg in args], call_cost(function, id)))
         if function in _CONVERSIONS and len(args) == 1 and args[0].constant:
             return _fold(plan.run)
         return plan
+
+    def _check_pattern(self, text: str) -> None:
+        try:
+            self._checked.patterns.check(text)
+        except PatternError as error:
+            raise CompileError(f"program instantiation failed: {error}") from None
 
     # Lists, maps and comprehensions.
 
     def _list(self, node: ListOf, names: Mapping[str, int]) -> _Plan:
         elements = [self.plan(element, names) for element in node.elements]
         runs = [element.run for element in elements]
-        optionals = node.optionals
+        optionals, work = node.optionals, len(runs)
 
         def make(frame: Frame) -> list[Any]:
+            # Constant elements are free.
+            frame.labour(work)
             values = [run(frame) for run in runs]
             if not optionals:
                 return values
@@ -253,6 +264,7 @@ class _Planner:
         ]
 
         def make(frame: Frame) -> dict[Any, Any]:
+            frame.labour(_MAP_ENTRY * len(plans))
             found: dict[Any, Any] = {}
             for key_plan, value_plan, optional in plans:
                 key, value = key_plan.run(frame), value_plan.run(frame)
@@ -349,13 +361,6 @@ def _fold(run: Run) -> _Plan:
     try:
         return _constant(run(Frame({}, 0, 2**64)))
     except EvaluationError as error:
-        raise CompileError(f"program instantiation failed: {error}") from None
-
-
-def _check_pattern(text: str) -> None:
-    try:
-        patterns.compile(text)
-    except patterns.PatternError as error:
         raise CompileError(f"program instantiation failed: {error}") from None
 
 

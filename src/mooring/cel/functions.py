@@ -11,7 +11,7 @@ from typing import Any
 
 from mooring.api.quantity import NANOS, Quantity
 from mooring.cel import patterns
-from mooring.cel.meter import Frame
+from mooring.cel.meter import CostExceeded, Frame
 from mooring.cel.patterns import Pattern, PatternError
 from mooring.cel.values import (
     NO_OVERLOAD,
@@ -35,6 +35,8 @@ _INT64 = range(-(2**63), 2**63)
 _NOT_GO = re.compile(r"[\s_]")
 #: The most values of a list attribute of a device.
 _MAX_INCLUDES = 48
+#: The work of reading a character of a version, and of reporting that a text is no quantity.
+_PARSING_VERSION, _FAILURE = 3, 80
 
 
 def _demand(condition: bool) -> None:
@@ -54,10 +56,11 @@ def _on_strings(work: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _pattern(text: str) -> Pattern:
+def _pattern(frame: Frame, text: str) -> Pattern:
     try:
         return patterns.compile(text)
     except PatternError as error:
+        frame.labour(error.work)
         raise EvaluationError(str(error)) from None
 
 
@@ -72,8 +75,9 @@ def _go_number(text: str) -> str:
     return text
 
 
-def _int(value: Any) -> int:
+def _int(frame: Frame, value: Any) -> int:
     if isinstance(value, str):
+        frame.labour(len(value))
         try:
             value = int(_go_number(value))
         except ValueError:
@@ -87,8 +91,9 @@ def _int(value: Any) -> int:
     return found
 
 
-def _double(value: Any) -> float:
+def _double(frame: Frame, value: Any) -> float:
     if isinstance(value, str):
+        frame.labour(len(value))
         try:
             return float(_go_number(value))
         except ValueError:
@@ -111,27 +116,31 @@ def _bool(value: Any) -> bool:
     return bool(value)
 
 
-def _quantity(text: Any) -> Quantity:
+def _quantity(frame: Frame, text: Any) -> Quantity:
     _strings(text)
     try:
         return Quantity(text)
     except ObjectError:
+        frame.labour(_FAILURE)
         raise EvaluationError(
             "quantities must match the regular expression "
             "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
         ) from None
 
 
-def _semver(text: Any, lax: Any = False) -> Semver:
+def _semver(frame: Frame, text: Any, lax: Any = False) -> Semver:
     _strings(text)
+    frame.labour(_PARSING_VERSION * len(text))
     return Semver(normalize_semver(text) if lax else text)
 
 
 def _succeeds(make: Callable[..., Any]) -> Callable[..., bool]:
-    def call(text: Any, *rest: Any) -> bool:
+    def call(frame: Frame, text: Any, *rest: Any) -> bool:
         _strings(text)
         try:
-            make(text, *rest)
+            make(frame, text, *rest)
+        except CostExceeded:
+            raise
         except EvaluationError:
             return False
         return True
@@ -195,17 +204,17 @@ def _contains(holder: Any, value: Any) -> bool:
 
 def _matches(frame: Frame, text: Any, pattern: Any) -> bool:
     _strings(text, pattern)
-    return _pattern(pattern).matches(text, frame.labour)
+    return _pattern(frame, pattern).matches(text, frame.labour)
 
 
 def _find(frame: Frame, text: Any, pattern: Any) -> str:
     _strings(text, pattern)
-    return _pattern(pattern).find(text, frame.labour)
+    return _pattern(frame, pattern).find(text, frame.labour)
 
 
 def _find_all(frame: Frame, text: Any, pattern: Any, limit: Any = -1) -> list[str]:
     _strings(text, pattern)
-    return _pattern(pattern).find_all(text, limit, frame.labour)
+    return _pattern(frame, pattern).find_all(text, limit, frame.labour)
 
 
 def _substring(text: Any, start: Any, end: Any = None) -> str:
@@ -242,6 +251,14 @@ def _join(frame: Frame, values: Any, separator: Any = "") -> str:
     frame.labour(sum(map(len, values)))
     found: str = separator.join(values)
     return found
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")
+
+
+def _text(octets: bytes) -> str:
+    return octets.decode(errors="surrogatepass")
 
 
 def _char_at(text: Any, place: Any) -> str:
@@ -323,23 +340,23 @@ def _some_in(frame: Frame, some: Any, of: Any) -> bool:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "size": _size,
-    "int": _int,
-    "double": _double,
     "string": _string,
     "bool": _bool,
     "dyn": lambda value: value,
     "type": lambda value: TypeValue(type_name(value)),
-    "quantity": _quantity,
-    "isQuantity": _succeeds(_quantity),
     "sign": _sign,
-    "semver": _semver,
-    "isSemver": _succeeds(_semver),
     "optional.of": lambda value: Optional(True, value),
     "optional.none": lambda: NONE,
 }
 
 #: Functions whose work is not proportional to their cost, so they count it separately.
 METERED: dict[str, Callable[..., Any]] = {
+    "int": _int,
+    "double": _double,
+    "quantity": _quantity,
+    "isQuantity": _succeeds(_quantity),
+    "semver": _semver,
+    "isSemver": _succeeds(_semver),
     "sets.contains": lambda frame, a, b: _all_in(frame, b, a),
     "sets.intersects": _some_in,
     "sets.equivalent": lambda frame, a, b: _all_in(frame, a, b) and _all_in(frame, b, a),
@@ -358,8 +375,9 @@ METHODS: dict[str, Callable[..., Any]] = {
     "startsWith": _on_strings(str.startswith),
     "endsWith": _on_strings(str.endswith),
     "contains": _contains,
-    "lowerAscii": _on_strings(lambda text: re.sub("[A-Z]+", lambda m: m[0].lower(), text)),
-    "upperAscii": _on_strings(lambda text: re.sub("[a-z]+", lambda m: m[0].upper(), text)),
+    # Methods of bytes change ASCII letters only.
+    "lowerAscii": _on_strings(lambda text: _text(_bytes(text).lower())),
+    "upperAscii": _on_strings(lambda text: _text(_bytes(text).upper())),
     "trim": _on_strings(str.strip),
     "charAt": _char_at,
     "substring": _substring,

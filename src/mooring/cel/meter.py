@@ -92,9 +92,10 @@ class Bill(msgspec.Struct):
         for number, (part, labour, times) in (frame.fixed or {}).items():
             cost -= part * times
             work -= labour * times
-            self.fixed[number] = _units(part, labour)
-        self.own = _units(cost, work)
+            self.fixed[number] = units(part, labour)
+        self.own = units(cost, work)
 
 
-def _units(cost: int, work: int) -> int:
+def units(cost: int, work: int) -> int:
+    """Return a cost and the work that it does not include, in units of cost."""
     return cost + work // _WORK_PER_COST

@@ -29,6 +29,15 @@ _LOOK_BEHIND = re.compile(r"\(\?<[=!]")
 _SMALL = 100
 #: The work of compiling a larger program, for each instruction.
 _COMPILING = 4
+#: The work of compiling a pattern until its program is too large.
+_TOO_LARGE = 2_000_000
+#: The work of refusing any other pattern, and for each of its characters.
+_REFUSING, _REFUSING_CHARACTER = 200, 4
+#: The work of returning one match.
+_MATCH = 40
+#: The most work of compiling the constant patterns of one expression.
+_MAX_TOGETHER = 2_000_000
+TOO_LARGE_TOGETHER = "the regular expressions are too large together"
 #: How many steps (an instruction at a character) are one unit of work. As long as RE2's automaton
 #: fits into its memory, most steps are skipped; larger ones are simulated step by step.
 _STEPS, _SIMULATED_STEPS = 10, 2
@@ -59,39 +68,56 @@ _WORDS = {
 }
 
 
+_IS_TOO_LARGE = "error parsing regexp: expression too large"
+
+
 class PatternError(Exception):
     """An invalid pattern, with Go's error message."""
+
+    def __init__(self, message: str, work: int = 0) -> None:
+        super().__init__(message)
+        #: What compiling the pattern took, as work.
+        self.work = work
 
 
 class Pattern:
     """A compiled pattern."""
 
-    __slots__ = ("_compiled",)
+    __slots__ = ("_compiled", "work")
 
     def __init__(self, text: str) -> None:
         if len(text) > _MAX_LENGTH:
             raise PatternError(f"error parsing regexp: expression too large: `{text[:40]}...`")
+        refusing = _REFUSING + _REFUSING_CHARACTER * len(text)
         options = re2.Options()
         options.log_errors = False
         options.max_mem = _MAX_MEMORY
         try:
             self._compiled = re2.compile(text, options)
         except re2.error as error:
-            raise PatternError(_worded(text, error)) from None
+            why = _worded(text, error)
+            raise PatternError(why, _TOO_LARGE if why == _IS_TOO_LARGE else refusing) from None
         finally:
             # The library caches patterns too; our own cache is enough.
             re2.purge()
         bare = _QUOTED.sub("", text)
         if "\\C" in bare:
-            raise PatternError("error parsing regexp: invalid escape sequence: `\\C`")
+            why = "error parsing regexp: invalid escape sequence: `\\C`"
+            raise PatternError(why, self._compiling() + refusing)
         if _depth(bare) > _MAX_DEPTH:
-            raise PatternError(f"error parsing regexp: expression nests too deeply: `{text}`")
+            why = f"error parsing regexp: expression nests too deeply: `{text}`"
+            raise PatternError(why, self._compiling() + refusing)
+        #: What compiling the pattern took, as work.
+        self.work = self._compiling()
+
+    def _compiling(self) -> int:
+        size = int(self._compiled.programsize)
+        return size if size <= _SMALL else size * _COMPILING
 
     def _meet(self, text: str, labour: Labour) -> None:
         """Count the work of compiling the pattern and of searching a text once."""
-        size = self._compiled.programsize
-        steps = size * (len(text) + 1)
-        labour(size if size <= _SMALL else size * _COMPILING)
+        steps = self._compiled.programsize * (len(text) + 1)
+        labour(self.work)
         labour(steps // (_SIMULATED_STEPS if steps > _MANY_STEPS else _STEPS))
 
     def matches(self, text: str, labour: Labour = _free) -> bool:
@@ -113,9 +139,38 @@ class Pattern:
             if len(found) == limit:
                 break
             # The search for the next one may read the rest of the text.
-            labour(1 + (len(text) - match.end()) // _SEARCHED)
+            labour(_MATCH + (len(text) - match.end()) // _SEARCHED)
             found.append(str(match.group()))
         return found
+
+
+class PatternChecks:
+    """The constant patterns of one expression, each compiled once, and together up to a limit."""
+
+    __slots__ = ("_valid", "work")
+
+    def __init__(self) -> None:
+        #: What compiling them took, as work.
+        self.work = 0
+        self._valid: set[str] = set()
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Return whether they are too large together, so that no other one is compiled."""
+        return self.work > _MAX_TOGETHER
+
+    def check(self, text: str) -> None:
+        """Compile a pattern; raise PatternError if it is invalid or all are too large together."""
+        if text in self._valid:
+            return
+        if self.is_exhausted:
+            raise PatternError(TOO_LARGE_TOGETHER)
+        try:
+            self.work += compile(text).work
+        except PatternError as error:
+            self.work += error.work
+            raise
+        self._valid.add(text)
 
 
 def _worded(text: str, error: Exception) -> str:
@@ -128,7 +183,7 @@ def _worded(text: str, error: Exception) -> str:
     if what.startswith("trailing"):
         where = ""
     if what.startswith("expression too large"):
-        return f"error parsing regexp: {what}"
+        return _IS_TOO_LARGE
     if (behind := _LOOK_BEHIND.search(text)) is not None and where == behind[0]:
         what, where = "invalid named capture", text[behind.start() :]
     return f"error parsing regexp: {what}: `{where}`"
@@ -146,7 +201,18 @@ def _depth(text: str) -> int:
     return deepest
 
 
-@lru_cache(maxsize=_CACHED)
 def compile(text: str) -> Pattern:
     """Compile a pattern, or raise PatternError."""
-    return Pattern(text)
+    compiled = _compiled(text)
+    if isinstance(compiled, PatternError):
+        raise PatternError(str(compiled), compiled.work)
+    return compiled
+
+
+@lru_cache(maxsize=_CACHED)
+def _compiled(text: str) -> Pattern | PatternError:
+    try:
+        return Pattern(text)
+    except PatternError as error:
+        # Without its traceback, which would keep the frames alive.
+        return error.with_traceback(None)

@@ -21,6 +21,9 @@ from mooring.api.quantity import Quantity
 class CompileError(Exception):
     """An expression that is invalid or not supported."""
 
+    #: What compiling its constant patterns took, as work.
+    work = 0
+
 
 class EvaluationError(Exception):
     """An expression that has no value for these variables."""

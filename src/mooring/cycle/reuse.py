@@ -17,6 +17,7 @@ ranking, for pods of which a node takes only one. Columns make the general case 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 
 import msgspec
 import numpy as np
@@ -227,14 +228,15 @@ class Remembered:
         nodes = self.feasible
         changed = self._changed(nodes, self._scored_at)
         recorder = self._profile.recorder
-        try:
+        ranking: Ranking | None = None
+        with suppress(ScoreError):
             run_pre_score(self._profile, state, pod, nodes)
             start = recorder.now()
             ranking = self._rank(state, pod, nodes, changed)
             recorder.point(SCORE, None, start)
             if changed:
                 recorder.rescored(start)
-        except ScoreError:
+        if ranking is None:
             # Score all nodes again, so that the error is the same as without reuse.
             return rank(self._profile, state, pod, nodes)
         self._scored = nodes.rows

@@ -196,6 +196,7 @@ class Explainer:
             queue=None if pod is None else self._place(pod),
             tree=tree,
             current_node="" if pod is None else pod.spec.node_name,
+            pod=pod,
             exists=pod is not None,
             extenders=[extender.name for extender in self._scheduler.extenders],
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.api import Pod
 from mooring.explain.attempt_record import AttemptRecord
 from mooring.explain.data import explanation_data
 from mooring.explain.examination import Examination
@@ -48,6 +49,8 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
     queue: QueuePlace | None = None
     #: The node that the pod has.
     current_node: str = ""
+    #: The pod as it is now; None if it is gone, or not known here.
+    pod: Pod | None = None
     #: Whether the pod still exists.
     exists: bool = True
     #: The groups of the tree of the pod's group: in this attempt if it was replayed from the
@@ -64,6 +67,13 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
         if not self.exists:
             return "is gone"
         return f"is on {self.current_node}" if self.current_node else "is pending"
+
+    @property
+    def pod_words(self) -> str:
+        """Return every word of the pod and of the messages about it, which readers of it know."""
+        records = [*self.others, *(() if self.record is None else (self.record,))]
+        pods = msgspec.json.encode([self.pod, self.found.decision.pod]).decode()
+        return "\n".join([pods, *(record.message for record in records)])
 
     def data(self) -> dict[str, Any]:
         """Return the explanation for JSON and YAML (docs/explain.md)."""

@@ -85,13 +85,16 @@ def hide_pods(data: Any, hidden: Collection[str]) -> Any:
     return _rewritten(data, "", rewrite)
 
 
-def hide_nodes(data: Any, known: Iterable[str] = ()) -> Any:
+def hide_nodes(data: Any, known: Iterable[str] = (), words: str = "") -> Any:
     """Return data in which nodes are called "node 1", "node 2"…, the same one always the same.
 
-    `known` are names of nodes that texts may hold, beside those in fields of their own.
+    `known` are names of nodes that texts may hold, beside those in fields of their own. Names in
+    `words`, which the reader wrote or may read, stay: otherwise a guess at the name of a node, for
+    example as that of a claim, would be hidden only if it is right.
     """
     own = (text for field, text in _texts(data, "") if field in _NODE_FIELDS and text)
-    names = {name: f"node {number}" for number, name in enumerate(dict.fromkeys((*own, *known)), 1)}
+    hidden = dict.fromkeys((*own, *(name for name in known if name not in words)))
+    names = {name: f"node {number}" for number, name in enumerate(hidden, 1)}
     longest = max((name.count(".") + name.count("-") + 1 for name in names), default=0)
 
     def hide(match: re.Match[str]) -> str:

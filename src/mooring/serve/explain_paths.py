@@ -18,6 +18,7 @@ from mooring.errors import ObjectError
 from mooring.explain.explainer import LONGEST_PAGE, PAGE
 from mooring.explain.journal_questions import REPLAY_SECONDS
 from mooring.explain.limited_answer import limited_answer
+from mooring.explain.live_explanation import LiveExplanation
 from mooring.explain.questions import AnswerLimitError, TooManyQuestions, UnknownPodError
 from mooring.explain.redaction import hide_nodes, hide_pods, mentioned_pods
 from mooring.serve.decision_stream import CONTENT_TYPE, DecisionStream
@@ -159,7 +160,9 @@ class ExplainPaths:
                 if not is_full and not await reader.may_get_pod(namespace, name):
                     raise _forbidden(reader, request, f' nor get pod "{namespace}/{name}"')
                 found = await self._explain(request, namespace, name)
-                return _json(found if is_full else await self._limited(found, reader))
+                # On another thread: there may be many nodes, and this one renews the lease.
+                data = await asyncio.to_thread(found.data)
+                return _json(data if is_full else await self._limited(found, data, reader))
             case _ if not is_full:
                 raise _forbidden(reader, request)
             case ["", "v1", "rules"]:
@@ -170,40 +173,41 @@ class ExplainPaths:
                 return self._decisions(request)
         raise ExplainFailure(404, f"there is no path {request.path}")
 
-    async def _explain(self, request: ExplainRequest, namespace: str, name: str) -> Any:
+    async def _explain(self, request: ExplainRequest, namespace: str, name: str) -> LiveExplanation:
         source = self._asked()
         # Attempt 0 is one that nobody made: the plugins are asked now.
         attempt = _whole(request, "attempt", 0)
         try:
-            found = await _in_time(
+            return await _in_time(
                 source.explain_pod(namespace, name, attempt), QUESTION_SECONDS + REPLAY_SECONDS
             )
         except UnknownPodError as error:
             raise ExplainFailure(404, str(error), kind="pods") from None
         except ObjectError as error:
             raise ExplainFailure(404, str(error), kind="profiles") from None
-        # On another thread: there may be many nodes, and the lease is renewed on this one.
-        return await asyncio.to_thread(found.data)
 
-    async def _limited(self, found: Any, reader: ExplanationReader) -> Any:
+    async def _limited(
+        self, found: LiveExplanation, data: dict[str, Any], reader: ExplanationReader
+    ) -> Any:
         """Return what a reader may see who has no right to the path."""
         may_list_nodes = await reader.may_list_nodes()
         if not may_list_nodes:
-            found = await asyncio.to_thread(limited_answer, found)
-        own = f"{found['namespace']}/{found['name']}"
+            data = await asyncio.to_thread(limited_answer, data)
+        own = f"{data['namespace']}/{data['name']}"
         hidden: set[str] = set()
         # On another thread, as all that looks at every node.
-        mentioned = await asyncio.to_thread(mentioned_pods, found)
+        mentioned = await asyncio.to_thread(mentioned_pods, data)
         for looked_up, key in enumerate(sorted(mentioned - {own})):
             namespace, _, name = key.partition("/")
             if looked_up >= MOST_MENTIONED or not (
                 await reader.may_get_pod(namespace, "") or await reader.may_get_pod(namespace, name)
             ):
                 hidden.add(key)
-        shown = await asyncio.to_thread(hide_pods, found, hidden)
+        shown = await asyncio.to_thread(hide_pods, data, hidden)
         if may_list_nodes:
             return shown
-        return await asyncio.to_thread(hide_nodes, shown, await self._asked().node_names())
+        known = await self._asked().node_names()
+        return await asyncio.to_thread(hide_nodes, shown, known, found.pod_words)
 
     async def _queue(self, request: ExplainRequest) -> ExplainAnswer:
         source = self._asked()

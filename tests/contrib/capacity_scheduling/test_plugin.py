@@ -315,6 +315,15 @@ def test_a_resize_of_a_pod_that_does_not_count_changes_nothing(mode: str) -> Non
     assert tenants.cpu()["c"] == 0
 
 
+def test_a_pod_of_unknown_phase_counts_as_for_the_scheduler() -> None:
+    """A user who may write the status of pods does not leave the quota by it."""
+    tenants = Tenants(pod("x", "a", "3", node="n"), cpu=64, mode="Scheduler")
+    tenants.scheduler.cluster.add(pod("x", "a", "3", node="n", status={"phase": "Unknown"}))
+    assert tenants.cpu() == {"a": 3000, "b": 0}
+    tenants.scheduler.cluster.add(pod("x", "a", "3", node="n", status={"phase": "Failed"}))
+    assert tenants.cpu() == {"a": 0, "b": 0}
+
+
 def test_preemption_counts_sidecars_of_those_that_borrow() -> None:
     # The namespace is over its min only because of its sidecars.
     borrowed = [with_sidecar(f"p{number}", "a", "1", node="n") for number in range(2)]

@@ -59,8 +59,10 @@ NOT_COUNTED = (
 )
 MIN_OVER_MAX = "ElasticQuota %s: min exceeds max for %s; both are applied as they are"
 
-#: Pods in these phases count; "" is a pod whose phase the server has not set.
+#: By the original's sum, pods in other phases do not count; "" is one that has not been set.
 _COUNTED_PHASES = ("", "Pending", "Running")
+#: For the scheduler, pods in these phases have left their node.
+_FINISHED_PHASES = ("Succeeded", "Failed")
 
 
 class CapacityScheduling(PreemptingPlugin):
@@ -84,8 +86,8 @@ class CapacityScheduling(PreemptingPlugin):
 
     def __init__(self, args: Any = None, handle: Handle | None = None) -> None:
         super().__init__(args, handle)
-        is_scheduler = self.args.pod_requests == SCHEDULER
-        self._request_of = self._scheduler_request if is_scheduler else pod_request
+        self._is_scheduler = self.args.pod_requests == SCHEDULER
+        self._request_of = self._scheduler_request if self._is_scheduler else pod_request
         self._quotas = Quotas(self._request_of)
 
     def _scheduler_request(self, pod: Pod) -> Amounts:
@@ -158,10 +160,13 @@ class CapacityScheduling(PreemptingPlugin):
     def _pod_updated(self, old: Pod, new: Pod) -> None:
         if not old.spec.node_name:
             self._pod_added(new)
-        elif new.status.phase not in _COUNTED_PHASES:
+        elif not self._counts(new.status.phase):
             self._quotas.remove_pod(new)
         else:
             self._quotas.change_pod(new)
+
+    def _counts(self, phase: str) -> bool:
+        return phase not in _FINISHED_PHASES if self._is_scheduler else phase in _COUNTED_PHASES
 
     def _pod_deleted(self, pod: Pod) -> None:
         # A pod that has only been assumed is given back by Unreserve.

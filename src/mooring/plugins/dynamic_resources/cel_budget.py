@@ -7,6 +7,9 @@ charged as if nothing were cached, so that an attempt that is replayed ends as t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from mooring.cel.meter import units
 from mooring.cel.parser import MAX_CODE_POINTS
 from mooring.plugins.args import CEL_COST_BUDGET
 
@@ -47,8 +50,11 @@ class CelBudget:
         self.spend(cost)
         self._charged.add(key)
 
-    def charge_compiling(self, claim: str, expression: str) -> None:
-        """Charge what compiling an expression of a claim takes, or raise BudgetExceededError."""
+    def charge_compiling(self, claim: str, expression: str, work: Callable[[], int]) -> None:
+        """Charge what compiling an expression of a claim takes, or raise BudgetExceededError.
+
+        `work` compiles it, and returns the work that its length does not show.
+        """
         key = ("compile", expression)
         if key in self._charged:
             return
@@ -56,6 +62,7 @@ class CelBudget:
             # A longer expression is refused unread.
             characters = min(len(expression), MAX_CODE_POINTS)
             self.charge(key, _COMPILING + _COMPILING_CHARACTER * characters)
+            self.spend(units(0, work()))
         except BudgetExceededError:
             raise self.exceeded(claim) from None
 

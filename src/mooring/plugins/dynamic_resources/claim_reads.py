@@ -123,6 +123,12 @@ class ClaimReads:
             inputs = [columns.serials]
         return ClaimDevicesView(columns, inputs, expressions, results, fitting)
 
+    def work(self, expression: str | Derived) -> int:
+        """Compile an expression; return the work that its length does not show."""
+        if isinstance(expression, Derived):
+            return 0 if self._derived is None else self._derived.work(expression.text)
+        return self._selectors.work(expression)
+
     def _is_enabled(self, expression: str | Derived) -> bool:
         return self._derived is not None or not isinstance(expression, Derived)
 

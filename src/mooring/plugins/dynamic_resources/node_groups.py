@@ -9,6 +9,7 @@ reach it change their group.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -303,7 +304,8 @@ class GroupCache:
         """
         for claim, expressions in zip(claims, expressions_of(claims, classes), strict=True):
             for expression in expressions:
-                budget.charge_compiling(claim.key, text_of(expression))
+                work = partial(self._reads.work, expression)
+                budget.charge_compiling(claim.key, text_of(expression), work)
         if self._epoch != self.devices.columns.epoch:
             self._epoch = self.devices.columns.epoch
             self._groups.clear()

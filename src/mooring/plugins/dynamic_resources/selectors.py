@@ -91,7 +91,9 @@ class DeviceEnvironment:
         try:
             return self._environment.compile(source)
         except CompileError as error:
-            raise CompileError(f"compilation failed: {error}") from None
+            failure = CompileError(f"compilation failed: {error}")
+            failure.work = error.work
+            raise failure from None
 
     def max_cost(self, expression: Expression) -> int:
         """Return the highest cost that an expression can have."""
@@ -112,7 +114,7 @@ class ProgramCache:
 
     def __init__(self, compile: Callable[[str], Expression]) -> None:
         self._compile = compile
-        self._programs: dict[str, tuple[Program, Reads] | CompileError] = {}
+        self._programs: dict[str, tuple[Program, Reads, int] | CompileError] = {}
         self._characters = 0
 
     def compile(self, expression: str) -> Program:
@@ -123,12 +125,26 @@ class ProgramCache:
         """Return what an expression reads of a device, or raise CompileError."""
         return self._compiled(expression)[1]
 
-    def _compiled(self, expression: str) -> tuple[Program, Reads]:
+    def work(self, expression: str) -> int:
+        """Return what compiling the constant patterns of an expression takes, as work."""
+        compiled = self._found(expression)
+        return compiled.work if isinstance(compiled, CompileError) else compiled[2]
+
+    def _compiled(self, expression: str) -> tuple[Program, Reads, int]:
+        found = self._found(expression)
+        if isinstance(found, CompileError):
+            raise CompileError(*found.args)
+        return found
+
+    def _found(self, expression: str) -> tuple[Program, Reads, int] | CompileError:
         found = self._programs.get(expression)
         if found is None:
+            work = 0
             try:
                 compiled = self._compile(expression)
-                found = (compiled.program(), compiled.reads())
+                program = compiled.program()
+                work = compiled.work
+                found = (program, compiled.reads(), work)
             except CompileError as error:
                 found = error
             self._characters += len(expression)
@@ -136,8 +152,6 @@ class ProgramCache:
                 self._programs.clear()
                 self._characters = len(expression)
             self._programs[expression] = found
-        if isinstance(found, CompileError):
-            raise CompileError(*found.args)
         return found
 
 
