@@ -24,6 +24,9 @@ from mooring.app.flag_values import (
     STRINGS,
     VERSION,
     VMODULE,
+    check_explain_memory,
+    check_livez_timeout,
+    check_response_size,
 )
 from mooring.app.flags import Flag, FlagGroup
 from mooring.config import defaults
@@ -35,24 +38,6 @@ _IGNORED = "Ignored with --config."
 #: For flags of kube-scheduler that Mooring has no use for.
 _NO_EFFECT = "Accepted for compatibility; it has no effect."
 _TEN_SECONDS = Duration.from_seconds(10)
-
-
-def _check_livez_timeout(timeout: Duration) -> str:
-    name = "livez-scheduling-cycle-timeout"
-    return "" if timeout.seconds > 0 else f"--{name} {timeout} must be greater than 0"
-
-
-def _check_response_size(size: Quantity) -> str:
-    if 1 <= size.value() <= 2**30:
-        return ""
-    return f"--extender-max-response-size must be from 1 byte to 1Gi, got {size}"
-
-
-def _check_explain_memory(size: Quantity) -> str:
-    if size.value() >= 0:
-        return ""
-    return f"--explain-memory must be a size, or 0 to keep nothing, got {size}"
-
 
 MISC = FlagGroup(
     "Misc",
@@ -464,7 +449,7 @@ MOORING = FlagGroup(
             "How long a step of a scheduling cycle, such as filtering one node, or a plugin that "
             "blocks the scheduling loop may take before /livez fails. Raised to the sum of the "
             "timeouts of the requests to extenders that one cycle may wait for.",
-            check=_check_livez_timeout,
+            check=check_livez_timeout,
         ),
         Flag(
             "plugin",
@@ -479,7 +464,7 @@ MOORING = FlagGroup(
             Quantity("10Mi"),
             "The largest response of an extender, after inflating. A larger one is an error of "
             "that extender.",
-            check=_check_response_size,
+            check=check_response_size,
         ),
         Flag(
             "journal",
@@ -501,7 +486,7 @@ MOORING = FlagGroup(
             Quantity("16Mi"),
             "How much memory the last scheduling attempts of pods may take, which explain where a "
             "pod is or why it waits; 0 keeps none.",
-            check=_check_explain_memory,
+            check=check_explain_memory,
         ),
     ),
 )
