@@ -312,11 +312,13 @@ def test_scores_and_cycles():
 
 #: The rooms that run plugins without knowing any of them.
 ENGINE = ("cache", "queue", "cycle", "extenders", "binding", "scheduler")
+#: The rooms of plugins.
+PLUGINS = {"plugins", "contrib"}
 GATES = {row[0] for row in feature_table.ROWS}
 
 
-def plugins_named_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield (line, text) for every string that names a built-in plugin, and import of one."""
+def plugins_named_in(tree: ast.AST, package: str) -> Iterator[tuple[int, str]]:
+    """Yield (line, text) for every string that names a built-in plugin, and import of plugins."""
     names = {plugin.name for plugin in BUILT_INS} - GATES
     docstrings = {
         id(node.body[0].value)
@@ -329,19 +331,38 @@ def plugins_named_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
             words = set(re.findall(r"\w+", node.value))
             if id(node) not in docstrings and words & names:
                 yield node.lineno, node.value
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mooring.plugins"):
-            yield node.lineno, node.module or ""
+    yield from ((line, room) for line, room in imported_rooms(tree, package) if room in PLUGINS)
 
 
 @pytest.mark.parametrize("room", ENGINE)
 def test_engine_names_no_plugin(room: str) -> None:
     found = {
-        path.relative_to(PACKAGE).as_posix(): list(plugins_named_in(ast.parse(path.read_text())))
+        path.relative_to(PACKAGE).as_posix(): list(
+            plugins_named_in(ast.parse(path.read_text()), f"mooring.{room}")
+        )
         for path in sorted((PACKAGE / room).rglob("*.py"))
     }
     assert {path: lines for path, lines in found.items() if lines} == {}
 
 
-def test_name_of_a_plugin_is_detected() -> None:
-    source = 'x = "the plugin NodeName"\nfrom mooring.plugins.args import A\ny = "NodeNames"'
-    assert {line for line, _ in plugins_named_in(ast.parse(source))} == {1, 2}
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        pytest.param('x = "the plugin NodeName"', {1}, id="a text"),
+        pytest.param('x = f"{y} of DynamicResources"', {1}, id="a formatted text"),
+        pytest.param('if name == "DynamicResources": ...', {1}, id="a comparison"),
+        pytest.param('x = {"DefaultPreemption": 1}', {1}, id="a key"),
+        pytest.param('match name:\n    case "NodeName": ...', {2}, id="a pattern"),
+        pytest.param("from mooring.plugins.args import A", {1}, id="an import from a module"),
+        pytest.param("import mooring.plugins.args", {1}, id="an import of a module"),
+        pytest.param("from mooring import plugins", {1}, id="an import of the room"),
+        pytest.param("from ..plugins import BUILT_INS", {1}, id="a relative import"),
+        pytest.param("def f():\n    import mooring.contrib", {2}, id="an import in a function"),
+        pytest.param('y = "NodeNames"', set(), id="another word"),
+        pytest.param('gates.enabled("NodeDeclaredFeatures")', set(), id="a gate"),
+        pytest.param('"""Of NodeName."""', set(), id="a docstring"),
+    ],
+)
+def test_name_of_a_plugin_is_detected(source: str, lines: set[int]) -> None:
+    found = plugins_named_in(ast.parse(source), "mooring.queue")
+    assert {line for line, _ in found} == lines

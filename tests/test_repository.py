@@ -53,6 +53,27 @@ def test_every_pin_of_the_lock_has_a_hash_and_no_place_to_come_from() -> None:
     assert [name for name, hashed in pins if not hashed] == []
 
 
+def test_paths_in_the_notice_exist() -> None:
+    paths = re.findall(r"\b(?:src|tools|tests)/[\w/.-]*\w", (ROOT / "NOTICE").read_text())
+    assert len(paths) > 3
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+#: Rooms that are gone, and what replaced them has other names.
+GONE = re.compile(r"\b(?:insight|offline)\b", re.IGNORECASE)
+
+
+def test_rooms_that_are_gone_are_named_nowhere() -> None:
+    # The changelog says what became of them; this file looks for them.
+    spared = {ROOT / "CHANGELOG.md", Path(__file__)}
+    copies = (ROOT / "tests" / "behaviour", ROOT / "tests" / "groups", ROOT / "tests" / "kubectl")
+    assert [
+        str(path.relative_to(ROOT))
+        for path, text in text_files(ROOT)
+        if GONE.search(text) and path not in spared and not any(c in path.parents for c in copies)
+    ] == []
+
+
 def test_values_are_structs() -> None:
     """Check that the package has one way to declare a value: msgspec.Struct."""
     wanted = re.compile(

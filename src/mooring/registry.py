@@ -191,7 +191,7 @@ def _split(reference: str) -> tuple[str, str, str]:
         return reference, reference, ""
     if not where or not attribute.isidentifier():
         raise PluginError(
-            f'--plugin {reference}: expected "FILE.py:Class" or "package.module:Class"',
+            'expected "FILE.py:Class" or "package.module:Class"',
             plugin=reference,
         )
     return reference, where, attribute
@@ -215,13 +215,11 @@ def _load(
         raise
     except BaseException as error:
         raise_if_external(error)
-        raise PluginError(
-            f"--plugin {reference}: {where} does not load: {error!r}", plugin=reference
-        ) from error
+        raise PluginError(f"{where} does not load: {error!r}", plugin=reference) from error
     found = getattr(module, attribute or _only_plugin(module, reference), None)
     if found is None:
         raise PluginError(
-            f"--plugin {reference}: {where} has no {attribute}; its plugins: "
+            f"{where} has no {attribute}; its plugins: "
             f"{', '.join(_plugin_names(module)) or 'none'}",
             plugin=reference,
         )
@@ -236,7 +234,7 @@ def _load_module(
     assert folder is not None
     path = find(where)
     if not path.is_file():
-        raise PluginError(f"--plugin: no such file: {path}", plugin=str(path))
+        raise PluginError("no such file", plugin=str(path))
     return load_file(folder, path)
 
 
@@ -271,7 +269,7 @@ def _only_plugin(module: Any, reference: str) -> str:
     own = [name for name in names if getattr(module, name).__module__ == module.__name__]
     if len(own) != 1:
         raise PluginError(
-            f"--plugin {reference}: expected one plugin in the file, found "
+            "expected one plugin in the file, found "
             f"{', '.join(own) or 'none'}; name one: {reference}:Class",
             plugin=reference,
         )

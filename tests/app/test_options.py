@@ -32,7 +32,7 @@ def test_without_flags_everything_is_as_in_kube_scheduler() -> None:
     assert made.insecure_serving == InsecureServing(port=0)
     assert made.authentication == Authentication()
     assert made.authorization == Authorization()
-    assert made.pod_max_in_unschedulable_pods == Duration.from_seconds(300)
+    assert made.pod_max_in_unschedulable_pods_duration == Duration.from_seconds(300)
     assert made.warnings == ()
 
 
@@ -68,12 +68,13 @@ def test_flags_reach_the_settings() -> None:
     assert made.authorization == Authorization(
         kubeconfig="b", always_allow_paths=("/x*",), deny_seconds=0.5
     )
-    assert made.plugins == ("a.py:A", "b.py:B")
+    assert made.plugin == ("a.py:A", "b.py:B")
     assert made.metrics.disabled == ("m",)
-    assert made.extender_max_response == 64 * 2**20
-    assert options().extender_max_response == 10 * 2**20
-    assert (made.explain_memory, options().explain_memory) == (2**20, 16 * 2**20)
-    assert options("--explain-memory=0").explain_memory == 0
+    assert made.extender_max_response_size.value() == 64 * 2**20
+    assert options().extender_max_response_size.value() == 10 * 2**20
+    assert made.explain_memory.value() == 2**20
+    assert options().explain_memory.value() == 16 * 2**20
+    assert options("--explain-memory=0").explain_memory.value() == 0
 
 
 @pytest.mark.parametrize(

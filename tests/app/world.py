@@ -23,6 +23,7 @@ from mooring.scheduler.scheduler import Scheduler
 from mooring.scheduler.taps import SchedulingTap
 from mooring.testing import make_node, make_pod
 from mooring.virtual.no_network import NoNetwork
+from tests.support import strangers
 
 __all__ = ["World", "make_node", "make_pod"]
 
@@ -134,6 +135,7 @@ class World:
         profiles: Sequence[dict[str, Any]] = (),
         taps: Sequence[SchedulingTap] = (),
         extenders: Sequence[Extender] = (),
+        by_strangers: bool = False,
     ) -> None:
         self.clock = VirtualClock(1_700_000_000.0)
         self.informers = Informers()
@@ -160,6 +162,8 @@ class World:
                 enabled=[plugin.name for plugin in plugins],
             )
         )
+        if by_strangers:
+            registry, config = strangers.registry(), strangers.by_strangers(config)
         self.scheduler = Scheduler(
             config,
             client=self.client,  # type: ignore[arg-type]

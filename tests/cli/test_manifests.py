@@ -314,7 +314,7 @@ def test_a_plugin_that_is_too_large_is_refused(fail: Any) -> None:
         pytest.param(["--namespace=-"], "--namespace=-: must be a DNS label", id="namespace"),
         pytest.param(["--config=none.yaml"], "none.yaml: No such file", id="no such file"),
         pytest.param(["--config=bad.yaml"], "bad.yaml:3:1: ", id="a mistake, with its place"),
-        pytest.param(["--plugin=none.py"], "no such file: none.py", id="no such plugin"),
+        pytest.param(["--plugin=none.py"], "plugin none.py: no such file", id="no such plugin"),
         pytest.param(["--plugin=two.py"], "found A, B; name one: two.py:Class", id="two plugins"),
         pytest.param(["--plugin=empty.py"], "expected one plugin in the file", id="no plugin"),
         pytest.param(["--plugin=a b.py"], "must consist of letters", id="a name that is no key"),

@@ -10,6 +10,7 @@ import yaml
 
 from mooring.cli.main import main
 from tests.replay.recordings import (
+    JOURNAL_0_2_0,
     TREES,
     journaled,
     refuse_tree,
@@ -93,6 +94,32 @@ def test_a_pod_of_a_tree_is_explained_with_its_tree(
         (1, "leader"),
         (1, "workers"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("pod", "texts"),
+    [
+        pytest.param("trainer", ["DynamicResources node-2", "Chosen: node-1"], id="a device"),
+        pytest.param("waits-for-device", ["3 cannot allocate all claims"], id="no device"),
+        pytest.param("gang-1", ["Chosen: node-3: the highest total, 435"], id="a gang that fits"),
+        pytest.param("large-0", ["cpu 1500m short (asks 3, 1500m free)"], id="a gang that waits"),
+        pytest.param(
+            "after-reload",
+            ["26 more than node-3 (NodeResourcesFit +25)"],
+            id="scored by the reloaded configuration",
+        ),
+        pytest.param("urgent", ["attempt 2", "Chosen: node-2"], id="after a preemption"),
+    ],
+)
+def test_journal_of_0_2_0_is_explained(
+    pod: str, texts: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", pod, "--journal", str(JOURNAL_0_2_0)]) == 0
+    shown = capsys.readouterr()
+    # COLUMNS may break lines.
+    out = " ".join(shown.out.split())
+    assert (shown.err, "otherwise" in out) == ("", False)
+    assert [text for text in texts if text not in out] == []
 
 
 def test_a_pod_without_a_group_has_no_tree(

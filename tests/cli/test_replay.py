@@ -11,7 +11,7 @@ from mooring.cli.main import main
 from mooring.cli.progress import ProgressLine
 from mooring.journal.segments import list_segments
 from mooring.registry import load_plugins
-from tests.replay.recordings import journaled, schedule_some, write_config
+from tests.replay.recordings import JOURNAL_0_2_0, journaled, schedule_some, write_config
 from tests.replay.test_replaying import MOST_ALLOCATED, Whimsical
 
 SOURCE = """\
@@ -35,6 +35,15 @@ def test_everything_comes_out_the_same(journal: Path, capsys: pytest.CaptureFixt
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("9 attempts of 8 pods, 2027-01-15T08:00:00Z to ")
     assert lines[1:] == ["every decision came out the same: node, message and totals"]
+
+
+@pytest.mark.parametrize("history", ["recorded", "own"])
+def test_journal_of_0_2_0_is_replayed(history: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(JOURNAL_0_2_0), "--history", history, "-o", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    if history == "recorded":
+        assert {"attempts": 13, "pods": 8, "runs": 2, "scheduled": 6}.items() <= report.items()
+        assert (report["reproduced"], report["undecided"], report["notComparable"]) == (True, 0, 0)
 
 
 def test_a_deviation_ends_with_status_3_and_names_the_plugin(

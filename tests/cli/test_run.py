@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import logging
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,15 +10,6 @@ from mooring.cli import run
 from mooring.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(autouse=True)
-def own_logging() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 class Sample(Plugin):

@@ -1,6 +1,7 @@
 """A registry of stand-ins: plugins with the names and points of the in-tree ones that do nothing.
 
-The configuration rules are tested against these, so that they do not depend on the real plugins.
+The configuration rules are tested against these, so that they do not depend on what the real
+plugins do.
 """
 
 from __future__ import annotations
@@ -9,40 +10,15 @@ import inspect
 from typing import Any
 
 from mooring.framework.plugin import Plugin
-from mooring.framework.points import POINT_BY_KEY, Method, Point
-from mooring.plugins.args import ARGS_OF_PLUGIN
+from mooring.framework.points import POINT_BY_KEY, Method, Point, points_of
+from mooring.plugins import ARGS_OF_PLUGIN, BUILT_INS
 from mooring.registry import Registry
 
-# kube-scheduler: the `var _ fwk.…Plugin = &…{}` lines of framework/plugins
+#: The points of each built-in plugin that a file can name.
 POINTS = {
-    "SchedulingGates": "preEnqueue",
-    "PrioritySort": "queueSort",
-    "NodeUnschedulable": "preFilter filter",
-    "NodeName": "preFilter filter",
-    "TaintToleration": "preFilter filter preScore score",
-    "NodeAffinity": "preFilter filter preScore score",
-    "NodePorts": "preFilter filter",
-    "DeferredPodScheduling": "preFilter filter permit",
-    "NodeResourcesFit": "preFilter filter preScore score placementScore",
-    "VolumeRestrictions": "preFilter filter",
-    "NodeVolumeLimits": "preFilter filter",
-    "VolumeBinding": "preFilter filter reserve preBind preScore score",
-    "VolumeZone": "preFilter filter",
-    "PodTopologySpread": "preFilter filter preScore score",
-    "InterPodAffinity": "preFilter filter preScore score",
-    "DynamicResources": (
-        "preEnqueue preFilter filter postFilter score reserve preBind podGroupPostFilter"
-    ),
-    "DefaultPreemption": "postFilter preEnqueue podGroupPostFilter",
-    "NodeResourcesBalancedAllocation": "preScore score",
-    "ImageLocality": "score",
-    "DefaultBinder": "bind",
-    "NodeDeclaredFeatures": "preFilter filter",
-    "GangScheduling": "preEnqueue permit",
-    "TopologyPlacementGenerator": "placementGenerate",
-    "PodGroupPodsCount": "placementScore",
+    plugin.name: " ".join(point.key for point in Point if point.key and point in points_of(plugin))
+    for plugin in BUILT_INS
 }
-
 
 #: By key in a file. PlacementFeasible has none and gets one here.
 _POINTS = {**POINT_BY_KEY, "placementFeasible": Point.PLACEMENT_FEASIBLE}

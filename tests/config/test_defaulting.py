@@ -19,7 +19,8 @@ from mooring.config.types import (
     ProfileConfig,
 )
 from mooring.framework.features import FeatureGates
-from mooring.plugins.args import ARGS_OF_PLUGIN, NodeResourcesFitArgs
+from mooring.plugins import ARGS_OF_PLUGIN
+from mooring.plugins.args import NodeResourcesFitArgs
 
 
 def completed(**fields: Any) -> KubeSchedulerConfiguration:

@@ -45,6 +45,7 @@ from mooring.observe.clock import VirtualClock
 from mooring.registry import Registry, default_registry
 from mooring.virtual.driving import drive
 from mooring.virtual.memory_scheduler import Attempt, MemoryScheduler
+from tests.support import strangers
 
 OBJECTS: dict[str, type[KubeObject]] = {
     "namespaces": Namespace,
@@ -83,8 +84,11 @@ def _default(gates: FeatureGates) -> LoadResult:
     return default_config(registry=registry(), feature_gates=gates)
 
 
-def build(scenario: dict[str, Any], release: str) -> MemoryScheduler:
-    """Return a scheduler of a minor release for a scenario; its pods to place are pending."""
+def build(scenario: dict[str, Any], release: str, *, by_strangers: bool = False) -> MemoryScheduler:
+    """Return a scheduler of a minor release for a scenario; its pods to place are pending.
+
+    `by_strangers` replaces each built-in plugin by a copy with another name.
+    """
     gates = FeatureGates(scenario.get("featureGates"), parse_versions([release]))
     config = scenario.get("config")
     if config is None:
@@ -96,8 +100,8 @@ def build(scenario: dict[str, Any], release: str) -> MemoryScheduler:
     ]
     return MemoryScheduler(
         objects,
-        config=loaded,
-        registry=registry(),
+        config=strangers.by_strangers(loaded) if by_strangers else loaded,
+        registry=strangers.registry() if by_strangers else registry(),
         features=gates,
         clock=VirtualClock(start=1_800_000_000.0),
         random=First(0),
@@ -115,8 +119,10 @@ class First(random.Random):
 class Replay:
     """One scenario under way."""
 
-    def __init__(self, scenario: dict[str, Any], release: str) -> None:
-        self.scheduler = build(scenario, release)
+    def __init__(
+        self, scenario: dict[str, Any], release: str, *, by_strangers: bool = False
+    ) -> None:
+        self.scheduler = build(scenario, release, by_strangers=by_strangers)
         self.carries_out = bool(scenario.get("applyPreemption"))
         raw = scenario.get("podSequence") or [scenario["pod"]]
         self.is_sequence = "podSequence" in scenario

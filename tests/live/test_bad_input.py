@@ -149,7 +149,7 @@ def test_no_kubeconfig_at_all(refuse: Callable[..., str]) -> None:
 @pytest.mark.parametrize(
     ("reference", "message"),
     [
-        pytest.param("no.py:A", "no such file: no.py", id="no file"),
+        pytest.param("no.py:A", "plugin no.py: no such file", id="no file"),
         pytest.param("p.py", "expected one plugin in the file, found", id="several in a file"),
         pytest.param("p.py:A", "p.py has no A; its plugins: ", id="no such class"),
         pytest.param(

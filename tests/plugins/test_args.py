@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mooring.framework.features import FeatureGates
+from mooring.plugins import ARGS_OF_PLUGIN
 from mooring.plugins.args import (
-    ARGS_OF_PLUGIN,
     DynamicResourcesArgs,
     NodeResourcesFitArgs,
     RequestedToCapacityRatioParam,

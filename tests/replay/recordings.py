@@ -17,6 +17,10 @@ from tests.journal.journals import JournaledCluster, journaled, node, pod
 
 __all__ = ["JournaledCluster", "journaled", "node", "pod", "replayed", "write_config"]
 
+#: What `mooring up --watch --journal` of Mooring 0.2.0 wrote: format 3, a gang that fits and one
+#: that does not, pods with devices, a preemption, and a configuration that was reloaded.
+JOURNAL_0_2_0 = Path(__file__).with_name("journal_0_2_0")
+
 
 def make_volume(name: str) -> PersistentVolume:
     """Return a volume."""

@@ -106,8 +106,8 @@ def _prepare(
     _check_confined(options)
     for warning in options.warnings:
         log.warning(warning)
-    warn_of_changeable((*plugin_files(options.plugins), *filter(None, (options.config_file,))))
-    more = [*plugins, *load_plugins(options.plugins)]
+    warn_of_changeable((*plugin_files(options.plugin), *filter(None, (options.config,))))
+    more = [*plugins, *load_plugins(options.plugin)]
     registry = default_registry(more)
     # Plugins have created their own loggers.
     verbosity.apply()
@@ -133,7 +133,7 @@ def _prepare(
 def _check_confined(options: Options) -> None:
     """Refuse the flags that load code or write files if this process runs one plugin alone."""
     for flag, value in (
-        ("plugin", options.plugins),
+        ("plugin", options.plugin),
         # A journal's questions are answered by a process that loads what the journal names.
         ("journal", options.journal),
         ("write-config-to", options.write_config_to),

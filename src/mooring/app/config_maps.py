@@ -38,9 +38,9 @@ def config_map_reader(options: Options, *, drop_in: bool = False) -> ReadConfigM
 
 def _kubeconfig(options: Options) -> str:
     """Return the kubeconfig: with --config the file's, whatever its version."""
-    if not options.config_file:
+    if not options.config:
         return str(options.flags["kubeconfig"])
-    data = parse(locate(options.config_file).read_text(encoding="utf-8-sig")).data
+    data = parse(locate(options.config).read_text(encoding="utf-8-sig")).data
     section = data.get("clientConnection") if isinstance(data, dict) else None
     found = section.get("kubeconfig") if isinstance(section, dict) else None
     return found if isinstance(found, str) else ""

@@ -73,7 +73,7 @@ def effective_config(
     """
     flags = options.flags
     plugins = tuple(plugins)
-    if options.config_file:
+    if options.config:
 
         def load(file: str, **settings: Any) -> LoadResult:
             result = load_config(
@@ -82,7 +82,7 @@ def effective_config(
             return _with_policy(result, options, registry, read_config_map)
 
         gates = options.feature_gates
-        result = resolve_config(options.config_file, plugins, registry, gates, load)
+        result = resolve_config(options.config, plugins, registry, gates, load)
     else:
         result = _from_flags(options, registry, plugins, read_config_map)
         result = replace(result, config=_apply_deprecated(flags, result.config))
@@ -90,7 +90,7 @@ def effective_config(
     election = _given(flags, LEADER_ELECTION_FIELDS)
     if election:
         config = replace(config, leader_election=replace(config.leader_election, **election))
-        if options.config_file:
+        if options.config:
             _check_again(config, options)
     return replace(result, config=config)
 

@@ -24,11 +24,15 @@ from mooring.app.flag_values import (
     STRINGS,
     VERSION,
     VMODULE,
+    check_explain_memory,
+    check_livez_timeout,
+    check_response_size,
 )
 from mooring.app.flags import Flag, FlagGroup
 from mooring.config import defaults
 from mooring.framework.features import describe_features
 from mooring.framework.releases import NEWEST, RELEASES
+from mooring.journal.journal_limits import check_max_bytes
 
 _IGNORED = "Ignored with --config."
 #: For flags of kube-scheduler that Mooring has no use for.
@@ -445,6 +449,7 @@ MOORING = FlagGroup(
             "How long a step of a scheduling cycle, such as filtering one node, or a plugin that "
             "blocks the scheduling loop may take before /livez fails. Raised to the sum of the "
             "timeouts of the requests to extenders that one cycle may wait for.",
+            check=check_livez_timeout,
         ),
         Flag(
             "plugin",
@@ -459,6 +464,7 @@ MOORING = FlagGroup(
             Quantity("10Mi"),
             "The largest response of an extender, after inflating. A larger one is an error of "
             "that extender.",
+            check=check_response_size,
         ),
         Flag(
             "journal",
@@ -472,6 +478,7 @@ MOORING = FlagGroup(
             QUANTITY,
             Quantity("1Gi"),
             "The most bytes of the journal; the oldest part is removed.",
+            check=check_max_bytes,
         ),
         Flag(
             "explain-memory",
@@ -479,6 +486,7 @@ MOORING = FlagGroup(
             Quantity("16Mi"),
             "How much memory the last scheduling attempts of pods may take, which explain where a "
             "pod is or why it waits; 0 keeps none.",
+            check=check_explain_memory,
         ),
     ),
 )

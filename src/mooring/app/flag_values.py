@@ -182,3 +182,23 @@ VERSION = ValueKind(word="version[=true]", parse=_parse_version, bare="true")
 
 def _show_keys(keys: tuple[CertKey, ...]) -> str:
     return f"[{';'.join(str(key) for key in keys)}]"
+
+
+def check_livez_timeout(timeout: Duration) -> str:
+    """Return what is wrong with a value of --livez-scheduling-cycle-timeout; "" if nothing is."""
+    name = "livez-scheduling-cycle-timeout"
+    return "" if timeout.seconds > 0 else f"--{name} {timeout} must be greater than 0"
+
+
+def check_response_size(size: Quantity) -> str:
+    """Return what is wrong with a value of --extender-max-response-size; "" if nothing is."""
+    if 1 <= size.value() <= 2**30:
+        return ""
+    return f"--extender-max-response-size must be from 1 byte to 1Gi, got {size}"
+
+
+def check_explain_memory(size: Quantity) -> str:
+    """Return what is wrong with a value of --explain-memory; "" if nothing is."""
+    if size.value() >= 0:
+        return ""
+    return f"--explain-memory must be a size, or 0 to keep nothing, got {size}"

@@ -9,7 +9,7 @@ error), underscores and dashes are equivalent, lists grow if a flag is repeated.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -30,6 +30,8 @@ class Flag(msgspec.Struct, frozen=True):
     default: Any
     help: str
     short: str = ""
+    #: Returns what is wrong with a value, "" if nothing is.
+    check: Callable[[Any], str] | None = None
 
     @property
     def spelling(self) -> str:
@@ -63,6 +65,12 @@ class FlagValues(Mapping[str, Any]):
     def given(self, name: str) -> bool:
         """Return whether a flag was on the command line."""
         return name in self._given
+
+    def mistakes(self) -> Iterator[str]:
+        """Yield what the flags' own checks refuse."""
+        for name, flag in self._flags.items():
+            if flag.check is not None and (mistake := flag.check(self[name])):
+                yield mistake
 
     def shown(self) -> dict[str, str]:
         """Return every value as text, sorted by name, for /flagz and the log."""

@@ -7,19 +7,20 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
 from mooring.api.durations import Duration
 from mooring.api.field_errors import aggregate, forbidden, invalid
 from mooring.api.go_format import go_quote
+from mooring.api.quantity import Quantity
 from mooring.app.flag_table import ALL, WITHOUT_EFFECT
 from mooring.app.flags import FlagValues, parse_flags
 from mooring.app.removed_flags import removed_warnings
 from mooring.errors import ConfigError
 from mooring.framework.features import FeatureGates
 from mooring.framework.releases import NEWEST, parse_versions
-from mooring.journal.journal_limits import check_max_bytes
 from mooring.observe.logs import JSON, TEXT
 from mooring.serve.serving_options import (
     Authentication,
@@ -55,32 +56,34 @@ class MetricOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of a command line; `config_source.effective_config` makes the configuration."""
+    """The options of a command line; `config_source.effective_config` makes the configuration.
+
+    A field that is called like a flag, with underscores, is the flag's value.
+    """
 
     flags: FlagValues
-    config_file: str
+    config: str
     write_config_to: str
     master: str
     #: References for `registry.load_plugin`.
-    plugins: tuple[str, ...]
-    #: The largest response of an extender, in bytes.
-    extender_max_response: int
-    #: Bytes for the records of scheduling attempts; 0 keeps none.
-    explain_memory: int
+    plugin: tuple[str, ...]
+    extender_max_response_size: Quantity
+    explain_memory: Quantity
     feature_gates: FeatureGates
     serving: SecureServing
     insecure_serving: InsecureServing
     authentication: Authentication
     authorization: Authorization
     metrics: MetricOptions
-    pod_max_in_unschedulable_pods: Duration
-    #: The folder of the journal, and its most bytes; "" writes none.
+    pod_max_in_unschedulable_pods_duration: Duration
     journal: str
-    journal_max_bytes: int
-    #: How long a scheduling cycle may last before /livez fails.
+    journal_max_bytes: Quantity
     livez_scheduling_cycle_timeout: Duration
     #: Warnings for the user.
     warnings: tuple[str, ...]
+
+
+_FIELDS = frozenset(Options.__struct_fields__)
 
 
 def read_flags(argv: Sequence[str], *, program: str = PROGRAM) -> FlagValues:
@@ -113,61 +116,33 @@ def make_options(flags: FlagValues, gates: FeatureGates) -> Options:
         *serving_mistakes(serving, insecure),
         *header_mistakes(authentication.request_headers, gates),
         *_metric_mistakes(flags),
-        *_livez_mistakes(flags),
-        *_extender_mistakes(flags),
-        *_journal_mistakes(flags),
-        *_explain_mistakes(flags),
+        *flags.mistakes(),
     ]
     if errors:
         raise ConfigError(aggregate(errors))
     if flags["config"] and flags.given("port"):
         insecure = InsecureServing()
-    return Options(
-        flags=flags,
-        config_file=flags["config"],
-        write_config_to=flags["write-config-to"],
-        master=flags["master"],
-        plugins=flags["plugin"],
-        extender_max_response=flags["extender-max-response-size"].value(),
-        explain_memory=flags["explain-memory"].value(),
-        feature_gates=gates,
-        serving=serving,
-        insecure_serving=insecure,
-        authentication=authentication,
-        authorization=read_authorization(flags),
-        metrics=MetricOptions(
+    typed: dict[str, Any] = {
+        "flags": flags,
+        "feature_gates": gates,
+        "serving": serving,
+        "insecure_serving": insecure,
+        "authentication": authentication,
+        "authorization": read_authorization(flags),
+        "metrics": MetricOptions(
             disabled=flags["disabled-metrics"],
             allowed_labels=flags["allow-metric-labels"],
             allowed_labels_manifest=flags["allow-metric-labels-manifest"],
         ),
-        pod_max_in_unschedulable_pods=flags["pod-max-in-unschedulable-pods-duration"],
-        journal=flags["journal"],
-        journal_max_bytes=flags["journal-max-bytes"].value(),
-        livez_scheduling_cycle_timeout=flags["livez-scheduling-cycle-timeout"],
-        warnings=(
+        "warnings": (
             *gates.warnings,
             *_header_warnings(authentication.request_headers),
             *removed_warnings(flags),
             *(f"Flag --{name} has no effect" for name in flags if _idle(name, flags)),
         ),
-    )
-
-
-def _extender_mistakes(flags: FlagValues) -> Iterator[str]:
-    name = "extender-max-response-size"
-    if not 1 <= flags[name].value() <= 2**30:
-        yield f"--{name} must be from 1 byte to 1Gi, got {flags[name]}"
-
-
-def _journal_mistakes(flags: FlagValues) -> Iterator[str]:
-    if mistake := check_max_bytes(flags["journal-max-bytes"]):
-        yield mistake
-
-
-def _explain_mistakes(flags: FlagValues) -> Iterator[str]:
-    name = "explain-memory"
-    if flags[name].value() < 0:
-        yield f"--{name} must be a size, or 0 to keep nothing, got {flags[name]}"
+    }
+    plain = {field: flags[field.replace("_", "-")] for field in _FIELDS - typed.keys()}
+    return Options(**typed, **plain)
 
 
 def _idle(name: str, flags: FlagValues) -> bool:
@@ -285,12 +260,6 @@ def _header_warnings(headers: RequestHeaders) -> Iterator[str]:
 
 def _has(values: Iterable[str], wanted: str) -> bool:
     return any(value.lower() == wanted.lower() for value in values)
-
-
-def _livez_mistakes(flags: FlagValues) -> Iterator[str]:
-    name = "livez-scheduling-cycle-timeout"
-    if flags[name].seconds <= 0:
-        yield f"--{name} {flags[name]} must be greater than 0"
 
 
 def _metric_mistakes(flags: FlagValues) -> Iterator[str]:

@@ -174,17 +174,17 @@ class SchedulerProcess:
 
     async def _run(self, signals: ProcessSignals) -> int:
         options = self._command.options
-        history = make_history(options.explain_memory)
+        history = make_history(options.explain_memory.value())
         folder = journal = None
         if options.journal:
-            folder = JournalFolder(options.journal, options.journal_max_bytes)
+            folder = JournalFolder(options.journal, options.journal_max_bytes.value())
             journal = folder.begin(
                 self._config,
                 registry=self._command.registry,
                 features=options.feature_gates,
                 clock=self._clock,
                 metrics=self._metrics,
-                max_in_unschedulable=options.pod_max_in_unschedulable_pods.seconds,
+                max_in_unschedulable=options.pod_max_in_unschedulable_pods_duration.seconds,
             )
         running = RunningScheduler(
             self._config,
@@ -194,8 +194,8 @@ class SchedulerProcess:
             features=options.feature_gates,
             clock=self._clock,
             metrics=self._metrics,
-            max_in_unschedulable=options.pod_max_in_unschedulable_pods.seconds,
-            extender_max_response=options.extender_max_response,
+            max_in_unschedulable=options.pod_max_in_unschedulable_pods_duration.seconds,
+            extender_max_response=options.extender_max_response_size.value(),
             before_write=None if self._fence is None else self._fence.check,
             taps=[tap for tap in (history, journal) if tap is not None],
         )
@@ -272,7 +272,7 @@ class SchedulerProcess:
     def _explain_address(self, identity: str) -> ExplainAddress | None:
         """Return where this process answers questions; None if it does not."""
         serving, options = self._serving, self._command.options
-        if serving is None or not serving.certificate_sha256 or not options.explain_memory:
+        if serving is None or not serving.certificate_sha256 or not options.explain_memory.value():
             return None
         return ExplainAddress(identity, options.serving.port, serving.certificate_sha256)
 

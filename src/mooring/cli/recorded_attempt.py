@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mooring.api.timestamps import format_micro_time, format_time
-from mooring.cli.journal_rules import applied_rules
+from mooring.cli.journal_rules import JournalRules
 from mooring.cli.journal_warnings import showing_warnings
 from mooring.cli.messages import printable_json, printable_lines, printable_yaml, terminal_width
 from mooring.explain.data import explanation_data
@@ -49,7 +49,8 @@ def _explain(args: argparse.Namespace) -> int:
         namespace = namespace if given in _WORDS else given
     attempts = find_attempts(args.journal, name, namespace)
     chosen = choose_attempt(attempts, args.attempt)
-    explained = explain_attempt(args.journal, chosen, lambda head: _rules(args, head))
+    rules = JournalRules(args)
+    explained = explain_attempt(args.journal, chosen, lambda head: _rules(rules, head))
     attempt = explained.attempt
     record = None if attempt.ends is None else attempt.ends.record
     if args.output == "text":
@@ -74,10 +75,10 @@ def _explain(args: argparse.Namespace) -> int:
     return 0
 
 
-def _rules(args: argparse.Namespace, head: SegmentHead) -> RunRules:
+def _rules(rules: JournalRules, head: SegmentHead) -> RunRules:
     from mooring.replay.replaying import RunRules
 
-    return RunRules(applied_rules(args, head))
+    return RunRules(rules.applied(head))
 
 
 def _lines(explained: ExplainedAttempt, width: int | None, nodes: int | None) -> list[str]:

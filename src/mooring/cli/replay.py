@@ -9,7 +9,7 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
-from mooring.cli.journal_rules import add_trust_flag, applied_rules, rules_of_recording
+from mooring.cli.journal_rules import JournalRules, add_trust_flag
 from mooring.cli.journal_warnings import showing_warnings
 from mooring.cli.messages import printable_json, printable_lines, warn
 from mooring.cli.progress import ProgressLine
@@ -95,7 +95,8 @@ def _run_recorded(args: argparse.Namespace, since: float | None, until: float | 
     from mooring.replay.report_page import replay_page
     from mooring.replay.report_text import replay_lines
 
-    replay = Replay(lambda head: _rules(args, head), since=since)
+    rules = JournalRules(args)
+    replay = Replay(lambda head: _rules(rules, head), since=since)
     with ProgressLine() as line:
         report = replay.run(_entries(args.folder, since, until, line))
     if args.output == "json":
@@ -134,7 +135,7 @@ def _run_own(args: argparse.Namespace, since: float | None, until: float | None)
     from mooring.replay.report_page import own_history_page
     from mooring.replay.report_text import own_history_lines
 
-    history = OwnHistory(lambda head: applied_rules(args, head))
+    history = OwnHistory(JournalRules(args).applied)
     with ProgressLine() as line:
         report = asyncio.run(history.run(_entries(args.folder, since, until, line), since))
     if args.output == "json":
@@ -146,14 +147,14 @@ def _run_own(args: argparse.Namespace, since: float | None, until: float | None)
     return 0
 
 
-def _rules(args: argparse.Namespace, head: SegmentHead) -> RunRules:
+def _rules(rules: JournalRules, head: SegmentHead) -> RunRules:
     from mooring.replay.replaying import RunRules
 
-    applied = applied_rules(args, head)
+    applied = rules.applied(head)
     if applied.is_recorded:
         return RunRules(applied)
     try:
-        recorded = rules_of_recording(args, head)
+        recorded = rules.recorded(head)
     except JournalError as error:
         # Without them, a difference is attributed by the new scores alone.
         warn([f"the recorded rules cannot be applied: {error}"])

@@ -44,7 +44,7 @@ def read_rules(args: argparse.Namespace) -> Rules:
     """Load the configuration and the plugins; raise ConfigError if they cannot be used."""
     gates = read_gates(args)
     rules = make_rules(args.config, [*args.plugins, *load_plugins(args.plugin)], gates)
-    warn(rules.config.warnings)
+    warn(rules.warnings)
     parts = [args.config or "the default configuration"]
     parts += [f"plugin {reference}" for reference in args.plugin]
     if rules.config.config.extenders:

@@ -152,7 +152,6 @@ def _silence_attempts() -> None:
 
 def _schedule_files(args: argparse.Namespace) -> int:
     gates = read_gates(args)
-    warn(gates.warnings)
     rules = _rules(args, gates)
     manifests = read_files(args.filename, config=args.config)
     warn(manifests.warnings)
@@ -215,7 +214,7 @@ def _progress_on(line: ProgressLine) -> Progress:
 
 def _rules(args: argparse.Namespace, gates: FeatureGates) -> Rules:
     rules = make_rules(args.config, [*args.plugins, *load_plugins(args.plugin)], gates)
-    warn(rules.config.warnings)
+    warn(rules.warnings)
     if rules.config.config.extenders:
         warn(
             [f"{args.config}: extenders: not called, because `mooring schedule` sends no requests"]

@@ -12,7 +12,7 @@ import webbrowser
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mooring.cli.journal_rules import add_trust_flag, applied_rules, check_trust_flag
+from mooring.cli.journal_rules import JournalRules, add_trust_flag, check_trust_flag
 from mooring.cli.rule_flags import add_rule_flags, gives_configuration, read_rules
 from mooring.cli.scheduler_flags import add_scheduler_flags, read_scheduler_address
 from mooring.errors import ConfigError, MooringError
@@ -149,7 +149,7 @@ async def _serve_journal(args: argparse.Namespace, listener: socket.socket) -> N
     from mooring.ui.page_past import PagePast
 
     _check_journal_flags(args)
-    past = PagePast(args.journal, lambda head: applied_rules(args, head))
+    past = PagePast(args.journal, JournalRules(args).applied)
     try:
         await _serve_page(args, listener, await past.read(past.end), (), past=past)
     finally:

@@ -19,7 +19,7 @@ from mooring.cli.journal_flags import add_journal_flags
 from mooring.cli.messages import warn
 from mooring.cli.pid_file import KUBECONFIG, PidFile, beside
 from mooring.cli.progress import ProgressLine
-from mooring.errors import ConfigError, ObjectError, PluginError
+from mooring.errors import ConfigError, ObjectError
 
 if TYPE_CHECKING:
     from mooring.config.rules import Rules
@@ -237,7 +237,7 @@ def _run_cluster(args: argparse.Namespace) -> int:
     # Again, because loading the plugins has created loggers.
     verbosity.apply()
     if settings.plan is not None:
-        warn(settings.plan.config.warnings)
+        warn(settings.plan.warnings)
     if args.kubeconfig.is_dir():
         raise ConfigError("is a folder; name a file in it", file=str(args.kubeconfig))
     file = PidFile(args.kubeconfig)
@@ -362,23 +362,15 @@ def _plan(args: argparse.Namespace) -> Rules:
     from mooring.framework.releases import parse_versions
     from mooring.local.local_gates import scheduler_gates
     from mooring.local.local_scheduler import make_local_rules
-    from mooring.local.reloading import describe
     from mooring.registry import load_plugins
 
-    try:
-        plugins = [*args.plugins, *load_plugins(args.plugin)]
-        plan = make_local_rules(
-            args.config,
-            plugins,
-            scheduler_gates(
-                args.feature_gates,
-                parse_versions(args.emulated_version),
-                has_nodes=args.nodes != 0,
-            ),
-            default_scheduler=not args.no_default_scheduler,
-        )
-    except PluginError as error:
-        raise ConfigError(describe(error, _loaded_files(args))) from error
+    version = parse_versions(args.emulated_version)
+    plan = make_local_rules(
+        args.config,
+        [*args.plugins, *load_plugins(args.plugin)],
+        scheduler_gates(args.feature_gates, version, has_nodes=args.nodes != 0),
+        default_scheduler=not args.no_default_scheduler,
+    )
     names = {profile.scheduler_name for profile in plan.config.profiles}
     if args.no_default_scheduler and SCHEDULER_NAME in names:
         raise ConfigError(

@@ -16,7 +16,8 @@ from mooring.config.types import (
     ProfileConfig,
 )
 from mooring.framework.features import FeatureGates
-from mooring.plugins.args import ARGS_OF_PLUGIN, InTreeArgs
+from mooring.plugins import ARGS_OF_PLUGIN
+from mooring.plugins.args import InTreeArgs
 
 _replace = msgspec.structs.replace
 

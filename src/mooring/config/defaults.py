@@ -1,6 +1,7 @@
-"""The defaults of the configuration file: every number and list that kube-scheduler fills in.
+"""The defaults of the configuration file: every number and text that kube-scheduler fills in.
 
-The defaults of a plugin's arguments are in its `Args`.
+The defaults of a plugin's arguments are in its `Args`, the default plugins with their weights in
+`mooring.plugins`.
 """
 
 # kube-scheduler: pkg/scheduler/apis/config/v1/defaults.go, default_plugins.go
@@ -38,58 +39,24 @@ BURST = 100
 #: For extenders that set no timeout. # kube-scheduler: pkg/scheduler/extender.go
 EXTENDER_TIMEOUT = Duration.from_seconds(5)
 
-_DEFAULT_PLUGINS: tuple[tuple[str, int | None], ...] = (
-    ("SchedulingGates", None),
-    ("PrioritySort", None),
-    ("NodeName", None),
-    ("NodeUnschedulable", None),
-    ("TaintToleration", 3),
-    ("NodeAffinity", 2),
-    ("NodePorts", None),
-    ("NodeResourcesFit", 1),
-    ("VolumeRestrictions", None),
-    ("NodeVolumeLimits", None),
-    ("VolumeBinding", None),
-    ("VolumeZone", None),
-    ("PodTopologySpread", 2),
-    ("InterPodAffinity", 2),
-    # Before DefaultPreemption: freeing an idle claim is better than evicting a pod.
-    ("DynamicResources", 2),
-    ("DefaultPreemption", None),
-    ("NodeResourcesBalancedAllocation", 1),
-    ("ImageLocality", 1),
-    ("DefaultBinder", None),
-)
-_TOPOLOGY_PLUGINS: tuple[tuple[str, int | None], ...] = (
-    ("TopologyPlacementGenerator", None),
-    ("PodGroupPodsCount", 1),
-)
-
 
 def default_plugins(gates: FeatureGates) -> tuple[tuple[str, int | None], ...]:
     """Return the multiPoint plugins of a profile that names none, in order, with their weights."""
-    plugins = dict(_DEFAULT_PLUGINS)
+    # Imported here, because the flags need the numbers above alone, and plugins load slowly.
+    from mooring.plugins import DEFAULT_PROFILE
+
+    plugins = {row.plugin.name: row.weight for row in DEFAULT_PROFILE if row.is_default(gates)}
     if not gates.release.node_name_first:
         plugins = _before(plugins, "NodeUnschedulable", "NodeName")
-    if gates.enabled("InPlacePodVerticalScalingSchedulerPreemption"):
-        plugins = _before(plugins, "DeferredPodScheduling", "NodeResourcesFit")
-    if not gates.enabled("DynamicResourceAllocation"):
-        del plugins["DynamicResources"]
-    if gates.enabled("NodeDeclaredFeatures"):
-        plugins["NodeDeclaredFeatures"] = None
-    if gates.enabled(gates.release.gang_scheduling_gate):
-        plugins["GangScheduling"] = None
-    if gates.enabled("TopologyAwareWorkloadScheduling"):
-        plugins.update(_TOPOLOGY_PLUGINS)
     return tuple(plugins.items())
 
 
 def _before(plugins: Mapping[str, int | None], name: str, other: str) -> dict[str, int | None]:
-    """Return plugins with one added or moved before another."""
-    found: dict[str, int | None] = {}
-    for one, weight in plugins.items():
-        if one == other:
-            found[name] = plugins.get(name)
-        if one != name:
-            found[one] = weight
-    return found
+    """Return plugins with one moved before another."""
+    moved: dict[str, int | None] = {}
+    for key, weight in plugins.items():
+        if key == other:
+            moved[name] = plugins[name]
+        if key != name:
+            moved[key] = weight
+    return moved

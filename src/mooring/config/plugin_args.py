@@ -15,7 +15,8 @@ from mooring.config.struct_fields import struct_fields
 from mooring.config.types import KubeSchedulerConfiguration, PluginConfig
 from mooring.contrib import PLUGINS as CONTRIB
 from mooring.framework.plugin_errors import error_message, raise_if_external
-from mooring.plugins.args import ARGS_OF_PLUGIN, InTreeArgs
+from mooring.plugins import ARGS_OF_PLUGIN
+from mooring.plugins.args import InTreeArgs
 from mooring.registry import Registry
 
 _GROUP = API_VERSION.partition("/")[0]

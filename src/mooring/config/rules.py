@@ -31,6 +31,11 @@ class Rules(msgspec.Struct, frozen=True):
     #: A description for people.
     text: str = ""
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know about the gates and the configuration."""
+        return (*self.gates.warnings, *self.config.warnings)
+
 
 def make_rules(
     file: str | os.PathLike[str] | None,

@@ -8,7 +8,7 @@ worded as kube-scheduler's. The configuration loader calls both, in this order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 import msgspec
@@ -333,22 +333,6 @@ class DynamicResourcesArgs(InTreeArgs, frozen=True, kw_only=True):
             where = child(path, "celCostBudget")
             errors.append(invalid(where, self.cel_cost_budget, "must be greater than zero"))
         return errors
-
-
-#: The argument types of the in-tree plugins, by plugin name.
-ARGS_OF_PLUGIN: Mapping[str, type[InTreeArgs]] = {
-    kind.__name__.removesuffix("Args"): kind
-    for kind in (
-        DefaultPreemptionArgs,
-        DynamicResourcesArgs,
-        InterPodAffinityArgs,
-        NodeAffinityArgs,
-        NodeResourcesBalancedAllocationArgs,
-        NodeResourcesFitArgs,
-        PodTopologySpreadArgs,
-        VolumeBindingArgs,
-    )
-}
 
 
 def _weighted(resources: Sequence[ResourceSpec]) -> tuple[ResourceSpec, ...]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from mooring.config import LoadResult
 from mooring.config.extender_effects import with_extenders
-from mooring.config.load import load_config, load_config_data
-from mooring.config.rules import Rules
+from mooring.config.load import load_config_data
+from mooring.config.rules import Rules, resolve_config
 from mooring.errors import ConfigError, JournalError
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
@@ -102,7 +102,7 @@ def other_rules(
         loaded = _recorded_config(head, data, registry, gates)
     else:
         registry = default_registry([*plugins, *usable_plugins(others, plugins, trusts)])
-        loaded = with_extenders(load_config(config, registry=registry, feature_gates=gates))
+        loaded = with_extenders(resolve_config(config, plugins, registry, gates))
     parts = [config or RECORDED]
     parts += [f"plugin {reference}" for reference in references]
     return ReplayRules(loaded, registry, gates, ", ".join(parts))

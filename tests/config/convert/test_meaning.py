@@ -168,15 +168,3 @@ def test_a_file_that_says_nothing_has_the_default_weights_of_its_version(version
         "DynamicResources": 2,
         **WEIGHTS[version],
     }
-
-
-#: Plugins to which 1.37 gave a PreFilter; a converted file does not name it, so that 1.36 reads it.
-GIVEN_PRE_FILTER = ("NodeName", "NodeUnschedulable", "TaintToleration")
-
-
-def test_the_points_of_todays_plugins_are_those_of_the_reference() -> None:
-    assert {
-        name: frozenset(points.split()) - ({"preFilter"} if name in GIVEN_PRE_FILTER else set())
-        for name, points in in_tree.POINTS.items()
-        if name in today()
-    } == IN_TREE_POINTS

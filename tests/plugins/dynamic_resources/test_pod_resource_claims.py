@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from mooring.api import NodeAllocatableResourceClaimStatus
-from mooring.framework.state import CycleState
 from mooring.plugins.dynamic_resources.pod_resource_claims import (
     PodResourceClaims,
     assumed_status,
@@ -42,16 +41,14 @@ def test_the_special_claim_comes_after_the_pods_own() -> None:
 
 def test_the_status_of_an_assumed_pod_lists_what_its_claims_consume() -> None:
     taken = {"n": (NodeAllocatableResourceClaimStatus(resource_claim_name="c"),), "m": ()}
-    asking, state = pod("p", "c"), CycleState()
-    assert assumed_status(state, asking, "n") is asking.status
-    kept = PodResourceClaims()
-    state.write("DynamicResources", kept)
-    assert assumed_status(state, asking, "n") is asking.status
+    asking, kept = pod("p", "c"), PodResourceClaims()
+    assert assumed_status(None, asking, "n") is asking.status
+    assert assumed_status(kept, asking, "n") is asking.status
     kept.statuses_on = taken.__getitem__
-    assert assumed_status(state, asking, "m") is asking.status
-    told = assumed_status(state, asking, "n")
+    assert assumed_status(kept, asking, "m") is asking.status
+    told = assumed_status(kept, asking, "n")
     assert told.node_allocatable_resource_claim_statuses == taken["n"]
     # The statuses of an earlier attempt are replaced.
     again = replace(asking, status=told)
-    assert assumed_status(state, again, "n") is told
-    assert assumed_status(state, again, "m") == asking.status
+    assert assumed_status(kept, again, "n") is told
+    assert assumed_status(kept, again, "m") == asking.status

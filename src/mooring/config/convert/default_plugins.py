@@ -18,7 +18,9 @@ from functools import cache
 from mooring.config.defaults import default_plugins
 from mooring.framework.features import FeatureGates
 from mooring.framework.points import CONFIGURABLE_POINTS, GROUP_POINTS
-from mooring.framework.releases import NEWEST, Release, parse_versions
+from mooring.framework.releases import NEWEST, RELEASES, Release, parse_versions
+from mooring.plugins import BUILT_INS
+from mooring.registry import PointsByName, Registry
 
 #: Point -> the plugins that run there, with weights at score.
 DefaultPlugins = dict[str, tuple[tuple[str, int | None], ...]]
@@ -123,35 +125,22 @@ CLUSTER_AUTOSCALER: DefaultPlugins = {
     ),
 }
 
-#: The points at which today's default plugins take part, and which a converted file may name.
-# kube-scheduler: the `var _ fwk.…Plugin` lines of framework/plugins
-IN_TREE_POINTS: dict[str, frozenset[str]] = {
-    name: frozenset(points.split())
-    for name, points in {
-        "SchedulingGates": "preEnqueue",
-        "PrioritySort": "queueSort",
-        "NodeUnschedulable": "filter",
-        "NodeName": "filter",
-        "TaintToleration": "filter preScore score",
-        "NodeAffinity": "preFilter filter preScore score",
-        "NodePorts": "preFilter filter",
-        FIT: "preFilter filter preScore score placementScore",
-        "VolumeRestrictions": "preFilter filter",
-        "NodeVolumeLimits": "preFilter filter",
-        "VolumeBinding": "preFilter filter preScore score reserve preBind",
-        "VolumeZone": "preFilter filter",
-        SPREAD: "preFilter filter preScore score",
-        "InterPodAffinity": "preFilter filter preScore score",
-        "DynamicResources": (
-            "preEnqueue preFilter filter postFilter score reserve preBind podGroupPostFilter"
-        ),
-        "DefaultPreemption": "preEnqueue postFilter podGroupPostFilter",
-        "NodeResourcesBalancedAllocation": "preScore score",
-        "ImageLocality": "score",
-        "DefaultBinder": "bind",
-        "NodeDeclaredFeatures": "preFilter filter",
-    }.items()
-}
+
+def _in_tree_points() -> dict[str, frozenset[str]]:
+    registry = Registry(BUILT_INS)
+    releases = [PointsByName(registry, release) for release in RELEASES]
+    common = {
+        name: frozenset.intersection(*(one[name] for one in releases)) for name in registry.names()
+    }
+    return {
+        name: frozenset(point.key for point in points if point.key)
+        for name, points in common.items()
+    }
+
+
+#: The points at which built-in plugins take part in every release, and which a converted file may
+#: name.
+IN_TREE_POINTS = _in_tree_points()
 
 
 @cache

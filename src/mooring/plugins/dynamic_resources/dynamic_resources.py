@@ -61,7 +61,6 @@ from mooring.plugins.dynamic_resources.node_devices import NodeDevices
 from mooring.plugins.dynamic_resources.node_groups import GroupCache
 from mooring.plugins.dynamic_resources.node_resource_check import NodeResourceCheck
 from mooring.plugins.dynamic_resources.pod_resource_claims import (
-    STATE,
     PodResourceClaims,
     assumed_status,
 )
@@ -96,7 +95,7 @@ GROUP_DONE = Status.unschedulable("deallocation and deletion of ResourceClaims c
 class DynamicResources(Plugin):
     """The plugin that allocates devices for a pod's claims, and writes them to the API server."""
 
-    name = STATE
+    name = "DynamicResources"
     skips_resizes = True
     Args = DynamicResourcesArgs
     # Pods with claims are not signed, so their results are never reused. For other pods the result
@@ -422,7 +421,7 @@ class DynamicResources(Plugin):
 
     def assumed_status(self, state: CycleState, pod: Pod, node_name: str) -> PodStatus:
         """Return the pod's status with the node resources that its claims consume."""
-        return assumed_status(state, pod, node_name)
+        return assumed_status(state.get(self.name), pod, node_name)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Allocate the devices found for the node to the pod's claims, in memory."""

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from mooring.api import NodeTerms, Pod, PodStatus, ResourceClaim
 from mooring.api.resource import AllocationResult, ResourceClaimConsumerReference
 from mooring.framework.nodes import Nodes
-from mooring.framework.state import CycleState
 from mooring.framework.status import Status
 from mooring.plugins.dynamic_resources.allocator import Allocator, FoundDevices
 from mooring.plugins.dynamic_resources.cel_budget import CelBudget
@@ -24,8 +23,6 @@ from mooring.plugins.dynamic_resources.node_groups import NodeGroups
 from mooring.plugins.dynamic_resources.results import ClaimDevices
 from mooring.typing import Mask
 
-#: The key of the claims in the state of an attempt.
-STATE = "DynamicResources"
 #: The score of the first alternative. # api: FirstAvailableDeviceRequestMaxSize
 _MOST_ALTERNATIVES = 8
 
@@ -178,10 +175,9 @@ class PodResourceClaims:
         )
 
 
-def assumed_status(state: CycleState, pod: Pod, node_name: str) -> PodStatus:
+def assumed_status(kept: PodResourceClaims | None, pod: Pod, node_name: str) -> PodStatus:
     """Return a pod's status for its assumption on a node: with what its claims consume there."""
     # kube-scheduler: schedule_one.go (assume)
-    kept: PodResourceClaims | None = state.get(STATE)
     status = pod.status
     if kept is None or kept.statuses_on is None:
         return status

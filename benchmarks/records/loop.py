@@ -21,8 +21,8 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.insight.figures import Figure
 from benchmarks.objects import PodTemplate
+from benchmarks.records.figures import Figure
 from mooring.api import Node, Pod, encode
 from mooring.apiserver.in_process_transport import LocalTransport
 from mooring.client.client import Client

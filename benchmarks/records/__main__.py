@@ -1,6 +1,6 @@
 """Measure what records, journal, explanations, replay and the page cost.
 
-Run `python -m benchmarks.insight`.
+Run `python -m benchmarks.records`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks.insight import live, page, questions, replaying
-from benchmarks.insight.figures import Figure, heading
-from benchmarks.insight.loop import WAITING, loop_run
 from benchmarks.live.cluster import LiveCluster
 from benchmarks.objects import PodTemplate, make_nodes
+from benchmarks.records import live, page, questions, replaying
+from benchmarks.records.figures import Figure, heading
+from benchmarks.records.loop import WAITING, loop_run
 from mooring.api import Pod
 from tests.support.control_plane import ControlPlane
 from tests.support.real_parts import locate
@@ -31,7 +31,7 @@ _ROUNDS = 5
 
 def main(argv: list[str] | None = None) -> int:
     """Run the chosen sections; return 1 if a limit was exceeded."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.insight", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.records", description=__doc__)
     parser.add_argument("sections", nargs="*", help=f"of {', '.join(_SECTIONS)}; default: all")
     parser.add_argument("--nodes", type=int, default=5000)
     parser.add_argument("--pods", type=int, default=3000, help="pods of each run")

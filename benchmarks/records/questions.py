@@ -12,8 +12,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from benchmarks.insight.figures import Figure
-from benchmarks.insight.loop import WAITING, LoopRun
+from benchmarks.records.figures import Figure
+from benchmarks.records.loop import WAITING, LoopRun
 from mooring.api import Pod
 from mooring.cycle.scheduling_cycle import Cycle
 from mooring.explain.explainer import Explainer

@@ -10,10 +10,10 @@ from pathlib import Path
 import aiohttp
 import msgspec
 
-from benchmarks.insight.figures import Figure
 from benchmarks.live.cluster import LiveCluster
 from benchmarks.live.schedulers import MOORING, SchedulerProcess, programs
 from benchmarks.objects import PodTemplate
+from benchmarks.records.figures import Figure
 from mooring.api import Pod
 from tests.support.control_plane import ADMIN_TOKEN
 from tests.support.processes import LOOPBACK, free_port

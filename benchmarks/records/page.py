@@ -10,8 +10,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.insight.figures import Figure
 from benchmarks.objects import PodTemplate, make_nodes
+from benchmarks.records.figures import Figure
 from mooring.api import Node, Pod
 from mooring.config import default_config
 from mooring.framework.features import FeatureGates

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.insight.figures import Figure
 from benchmarks.measure import schedule_one
+from benchmarks.records.figures import Figure
 from mooring.api import Node, Pod
 from mooring.journal.entries import AttemptBegins, Entry
 from mooring.journal.journal_reading import read_journal
