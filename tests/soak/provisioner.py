@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import random as random_module
 
-from mooring.virtual.memory_client import merge
+from mooring.controlplane.strategic_patch import patched
 from tests.soak.object_store import Json, ObjectStore
 
 CLAIMS = "/api/v1/persistentvolumeclaims"
@@ -119,7 +119,7 @@ class Provisioner:
         refusing = asyncio.get_running_loop().time() < self._refusing_until
         if refusing and self._random.random() < 0.2:
             patch = {"metadata": {"annotations": {SELECTED_NODE: None}}}
-            self._store.replace(CLAIMS, merge(claim, patch))
+            self._store.replace(CLAIMS, patched(claim, patch))
             return
         reference = {"name": name, "namespace": namespace, "uid": claim["metadata"]["uid"]}
         self._create_volume(volume_name, MADE, node_name, {"claimRef": reference})
@@ -135,7 +135,7 @@ class Provisioner:
             return
         if claim["spec"].get("volumeName", name) != name:
             return
-        self._store.replace(VOLUMES, merge(volume, {"status": {"phase": "Bound"}}))
+        self._store.replace(VOLUMES, patched(volume, {"status": {"phase": "Bound"}}))
         done = {
             "pv.kubernetes.io/bind-completed": "yes",
             "pv.kubernetes.io/bound-by-controller": "yes",
@@ -145,4 +145,4 @@ class Provisioner:
             "spec": {"volumeName": name},
             "status": {"phase": "Bound"},
         }
-        self._store.replace(CLAIMS, merge(claim, patch))
+        self._store.replace(CLAIMS, patched(claim, patch))

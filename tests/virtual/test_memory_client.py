@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mooring.api import ObjectMeta, Pod, ResourceClaim
+from mooring.api import ElasticQuota, ObjectMeta, Pod, ResourceClaim
 from mooring.errors import ApiError
 from mooring.framework.features import FeatureGates
 from mooring.framework.pod_info import PodInfos
@@ -73,9 +73,10 @@ def test_conditions_merge_by_type(client: MemoryClient) -> None:
         {"type": "PodScheduled", "status": "True"},
     ):
         patched = patch(client, {"status": {"conditions": [condition]}}, "status")
+    # A patch without $setElementOrder puts its own conditions first.
     assert [(one.type, one.status) for one in patched.status.conditions] == [
-        ("PodScheduled", "True"),
         ("DisruptionTarget", "True"),
+        ("PodScheduled", "True"),
     ]
 
 
@@ -129,6 +130,21 @@ def test_a_pod_is_bound_once(client: MemoryClient) -> None:
         drive(client.bind(make_pod("web"), "n1"))
 
 
+def test_a_custom_resource_is_not_patched(client: MemoryClient, cluster: MemoryCluster) -> None:
+    cluster.add(ElasticQuota(metadata=ObjectMeta(name="q", namespace="x")))
+    with pytest.raises(ApiError, match="415 UnsupportedMediaType"):
+        drive(client.patch(ElasticQuota, "q", "x", {"spec": {"max": {"cpu": "1"}}}))
+
+
+def test_lists_without_a_merge_key_are_replaced(client: MemoryClient) -> None:
+    for key in ("a", "b"):
+        changed = patch(client, {"spec": {"tolerations": [{"key": key}]}})
+    assert [one.key for one in changed.spec.tolerations] == ["b"]
+    for name in ("a", "b"):
+        changed = patch(client, {"spec": {"schedulingGates": [{"name": name}]}})
+    assert {one.name for one in changed.spec.scheduling_gates} == {"a", "b"}
+
+
 def test_a_claims_users_merge_by_uid_and_its_finalizers_as_a_set(
     client: MemoryClient, cluster: MemoryCluster
 ) -> None:
@@ -140,12 +156,12 @@ def test_a_claims_users_merge_by_uid_and_its_finalizers_as_a_set(
     users = [{"resource": "pods", "name": name, "uid": name} for name in ("a", "b")]
     for user in users:
         changed = change({"status": {"reservedFor": [user]}}, "status")
-    assert [user.uid for user in changed.status.reserved_for] == ["a", "b"]
+    assert [user.uid for user in changed.status.reserved_for] == ["b", "a"]
     gone = {"$patch": "delete", "uid": "a"}
     changed = change({"status": {"reservedFor": [gone]}}, "status")
     assert [user.uid for user in changed.status.reserved_for] == ["b"]
     changed = change({"metadata": {"finalizers": ["other"]}})
-    assert changed.metadata.finalizers == ("mine", "other")
+    assert changed.metadata.finalizers == ("other", "mine")
     changed = change({"metadata": {"$deleteFromPrimitiveList/finalizers": ["other"]}})
     assert changed.metadata.finalizers == ("mine",)
 

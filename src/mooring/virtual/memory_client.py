@@ -8,21 +8,11 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from mooring.api import KubeObject, Pod, decode_as
+from mooring.api import KubeObject, Pod, decode_as, encode
+from mooring.controlplane.strategic_patch import patched
 from mooring.errors import ApiError
 
 T = TypeVar("T")
-
-#: Lists that a strategic merge patch merges by a key of their items.
-_MERGE_KEYS = {
-    "conditions": "type",
-    "reservedFor": "uid",
-    "nodeAllocatableResourceClaimStatuses": "resourceClaimName",
-}
-#: Lists of texts that a strategic merge patch adds to.
-_SETS = frozenset({"finalizers"})
-_TAKE_OUT = "$deleteFromPrimitiveList/"
-_ORDER = "$setElementOrder/"
 
 
 class StoredObjects(Protocol):
@@ -113,15 +103,14 @@ class MemoryClient:
         *,
         subresource: str = "",
     ) -> T:
-        """Apply a strategic merge patch."""
+        """Apply a strategic merge patch; custom resources do not support them."""
         store = self._store(kind)
         old = _find(store, kind, name, namespace)
         _check_version(old, patch.get("metadata", {}).get("resourceVersion", ""))
         if subresource:
             patch = {key: value for key, value in patch.items() if key == subresource}
-        merged = merge(msgspec.to_builtins(old), patch)
-        patched: T = decode_as(merged, type(old))
-        return self._write(store, patched)
+        changed: T = decode_as(patched(encode(old), patch), type(old))
+        return self._write(store, changed)
 
     async def add_finalizer(self, obj: T, finalizer: str) -> T:
         """Add a finalizer; the object's resourceVersion, if it has one, must be the latest."""
@@ -180,34 +169,3 @@ def _check_version(old: KubeObject, version: str) -> None:
             "modified; please apply your changes to the latest version and try again",
             reason="Conflict",
         )
-
-
-def merge(old: Any, patch: Any, key: str = "") -> Any:
-    """Apply a strategic merge patch to a JSON value; only lists that the scheduler writes merge."""
-    if isinstance(patch, dict):
-        merged = dict(old) if isinstance(old, dict) else {}
-        for name, value in patch.items():
-            if name.startswith(_ORDER):
-                continue  # New items come last in any case.
-            if value is None:
-                merged.pop(name, None)
-            elif name.startswith(_TAKE_OUT):
-                name = name.removeprefix(_TAKE_OUT)
-                merged[name] = [item for item in merged.get(name, ()) if item not in value]
-            else:
-                merged[name] = merge(merged.get(name), value, name)
-        return merged
-    merge_key = _MERGE_KEYS.get(key)
-    if merge_key and isinstance(patch, list):
-        items = {item[merge_key]: item for item in old or ()}
-        for item in patch:
-            if item.get("$patch") == "replace":
-                items.clear()
-            elif item.get("$patch") == "delete":
-                items.pop(item[merge_key], None)
-            else:
-                items[item[merge_key]] = merge(items.get(item[merge_key]), item)
-        return list(items.values())
-    if key in _SETS and isinstance(old, list | tuple):
-        return [*old, *(item for item in patch if item not in old)]
-    return patch

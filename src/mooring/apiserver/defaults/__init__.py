@@ -15,7 +15,7 @@ from typing import Any
 
 from mooring.api.quantity import Quantity, parse_nanos
 from mooring.apiserver.defaults import apps, by_group, core, dropped, pods
-from mooring.apiserver.schema.table import LIST, MAP, STRUCT, StructType, TypeKind, types
+from mooring.controlplane.type_table import LIST, MAP, STRUCT, StructType, TypeKind, types
 
 Object = dict[str, Any]
 Defaulter = Callable[[Object], None]
