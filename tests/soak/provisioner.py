@@ -13,8 +13,8 @@ import asyncio
 import random as random_module
 
 from mooring.api import PersistentVolume, PersistentVolumeClaim, decode_as, encode
+from mooring.controlplane.bound_volumes import bound_claim, bound_volume, may_bind
 from mooring.controlplane.strategic_patch import patched
-from mooring.controlplane.volume_binding import bound_claim, bound_volume, may_bind
 from tests.soak.object_store import Json, ObjectStore
 
 CLAIMS = "/api/v1/persistentvolumeclaims"

@@ -17,19 +17,12 @@ from mooring.api import (
     encode,
 )
 from mooring.api import volume_claims as claims_of
-from mooring.api.default_values import default_storage_class_of
 from mooring.api.volume_matching import find_candidates
 from mooring.controllers.component_events import NORMAL
 from mooring.controllers.controlled_kinds import CLAIMS, VOLUMES
 from mooring.controllers.controller import Controller, ControllerContext, itself
 from mooring.controllers.work_queue import Key
-from mooring.controlplane.provisioning import (
-    PROVISIONED_BY,
-    has_provisioner,
-    provisioned_volume,
-    with_provisioner,
-)
-from mooring.controlplane.volume_binding import (
+from mooring.controlplane.bound_volumes import (
     AVAILABLE,
     BOUND,
     LOST,
@@ -38,6 +31,13 @@ from mooring.controlplane.volume_binding import (
     bound_volume,
     may_bind,
     with_phase,
+)
+from mooring.controlplane.default_values import default_storage_class_of, has_storage_class
+from mooring.controlplane.provisioning import (
+    PROVISIONED_BY,
+    has_provisioner,
+    provisioned_volume,
+    with_provisioner,
 )
 from mooring.errors import ApiError
 
@@ -94,7 +94,7 @@ class PersistentVolumeController(Controller):
         if claim.spec.volume_name:
             await self._sync_named(claim)
             return
-        if claim.spec.storage_class_name is None and await self._give_class(claim):
+        if await self._give_class(claim):
             return
         candidates = find_candidates(claim, self._volumes)
         delayed = claims_of.is_delay_binding(claim, self._classes.get) is True
@@ -121,8 +121,10 @@ class PersistentVolumeController(Controller):
 
     async def _give_class(self, claim: PersistentVolumeClaim) -> bool:
         """Give a claim without a class the default class; return whether there is one."""
+        if has_storage_class(claim.spec.storage_class_name, claim.metadata.annotations):
+            return False
         name = default_storage_class_of(self._classes)
-        if name is None or claims_of.BETA_STORAGE_CLASS in claim.metadata.annotations:
+        if name is None:
             return False
         given = replace(claim, spec=replace(claim.spec, storage_class_name=name))
         await self.writer.change(CLAIMS, claim, given)

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from mooring.api import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from mooring.api import volume_claims as claims
-from mooring.controlplane.provisioning import (
-    has_provisioner,
-    provisioned_volume,
-    with_provisioner,
-)
-from mooring.controlplane.volume_binding import (
+from mooring.controlplane.bound_volumes import (
     AVAILABLE,
     BOUND,
     bound_claim,
     bound_volume,
     may_bind,
     with_phase,
+)
+from mooring.controlplane.provisioning import (
+    has_provisioner,
+    provisioned_volume,
+    with_provisioner,
 )
 from mooring.informers.store import EventHandler, Store
 from mooring.virtual.memory_cluster import MemoryCluster

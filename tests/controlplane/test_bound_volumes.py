@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.api import PersistentVolume, PersistentVolumeClaim, encode
-from mooring.controlplane.volume_binding import (
+from mooring.controlplane.bound_volumes import (
     BOUND,
     bound_claim,
     bound_volume,
