@@ -32,8 +32,9 @@ def patch(client: MemoryClient, patch: dict[str, Any], subresource: str = "") ->
 
 
 def test_a_created_object_can_be_read_and_gets_a_version(client: MemoryClient) -> None:
-    created = drive(client.create(make_pod("new")))
-    assert created.metadata.resource_version
+    pod = make_pod("new")
+    created = drive(client.create(replace(pod, metadata=replace(pod.metadata, uid=""))))
+    assert created.metadata.resource_version and created.metadata.uid
     assert drive(client.get(Pod, "new", "default")) == created
 
 
@@ -122,6 +123,16 @@ def test_an_update_needs_the_latest_version(client: MemoryClient) -> None:
     drive(client.update(replace(first, status=replace(first.status, phase="Running"))))
     with pytest.raises(ApiError, match="the object has been modified"):
         drive(client.update(first))
+
+
+def test_versions_grow_from_those_of_the_objects(
+    client: MemoryClient, cluster: MemoryCluster
+) -> None:
+    pod = make_pod("old")
+    cluster.add(replace(pod, metadata=replace(pod.metadata, resource_version="98")))
+    first = drive(client.patch(Pod, "old", "default", {"spec": {"priority": 1}}))
+    assert first.metadata.resource_version == "99"
+    assert patch(client, {"spec": {"priority": 1}}).metadata.resource_version == "100"
 
 
 def test_a_pod_is_bound_once(client: MemoryClient) -> None:

@@ -78,13 +78,12 @@ class MemoryClient:
         """Create an object; generate a missing name and uid, as the server does."""
         store = self._store(type(obj))
         meta = obj.metadata  # type: ignore[attr-defined]
-        if not meta.name:
-            name = f"{meta.generate_name}{self._version}"
-            meta = replace(meta, name=name, uid=meta.uid or f"{meta.namespace}/{name}")
-            obj = replace(obj, metadata=meta)  # type: ignore[type-var]
+        name = meta.name or f"{meta.generate_name}{self._version}"
+        meta = replace(meta, name=name, uid=meta.uid or f"{meta.namespace}/{name}")
         if store.get(meta.name, meta.namespace) is not None:
             raise ApiError(409, f'"{meta.name}" already exists', reason="AlreadyExists")
-        return self._write(store, obj)
+        created: T = replace(obj, metadata=meta)  # type: ignore[type-var]
+        return self._write(store, created)
 
     async def update(self, obj: T) -> T:
         """Replace an object; its resourceVersion, if it has one, must be the latest."""
@@ -147,11 +146,21 @@ class MemoryClient:
         return self._cluster.store(kind)
 
     def _write(self, store: StoredObjects, obj: T) -> T:
-        self._version += 1
         meta = obj.metadata  # type: ignore[attr-defined]
-        written: T = replace(obj, metadata=replace(meta, resource_version=str(self._version)))  # type: ignore[type-var]
-        store.add(written)
+        before = store.get(meta.name, meta.namespace)
+        version = self._next_version("" if before is None else before.metadata.resource_version)
+        written: T = replace(obj, metadata=replace(meta, resource_version=version))  # type: ignore[type-var]
+        self._show(store, written)
         return written
+
+    def _next_version(self, before: str) -> str:
+        """Return a later version than `before`; subclasses may override."""
+        self._version = max(self._version, int(before) if before.isdecimal() else 0) + 1
+        return str(self._version)
+
+    def _show(self, store: StoredObjects, obj: Any) -> None:
+        """Show a written object to readers; subclasses may override."""
+        store.add(obj)
 
 
 def _find(store: StoredObjects, kind: type[Any], name: str, namespace: str) -> Any:
