@@ -1,6 +1,6 @@
 """Write the table of API types that the local API server reads.
 
-It is src/mooring/apiserver/schema/types.txt.
+It is src/mooring/controlplane/types.txt.
 
 Usage: python3 -m tools.schemas [--release X.Y.Z]
 
@@ -21,7 +21,7 @@ from typing import Any
 
 from tools.go_modules import module_folder, release_parser
 
-TARGET = Path(__file__).parent.parent / "src/mooring/apiserver/schema/types.txt"
+TARGET = Path(__file__).parent.parent / "src/mooring/controlplane/types.txt"
 
 # Go packages outside k8s.io/api: alias in the table, module of k8s.io and folder in it.
 SOURCES = {

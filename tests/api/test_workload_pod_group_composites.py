@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mooring.api import CompositePodGroup, KubeObject, WorkloadPodGroup, decode_as
-from mooring.api.default_values import set_defaults
+from mooring.controlplane.default_values import set_defaults
 from mooring.errors import ObjectError
 from mooring.testing import make_composite_pod_group, make_pod_group
 

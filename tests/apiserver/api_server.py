@@ -16,8 +16,8 @@ from mooring.apiserver.auth.tokens import TokenSigner
 from mooring.apiserver.http import ApiRequest, ApiResponse, RequestUser
 from mooring.apiserver.resource_store import ResourceStore
 from mooring.apiserver.resource_table import Catalogue, Served
-from mooring.apiserver.schema.table import types
 from mooring.apiserver.server_state import ServerState
+from mooring.controlplane.type_table import types
 
 GROUP_VERSIONS = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3")
 #: The feature gates of pod groups.

@@ -18,7 +18,7 @@ from mooring.apiserver.patch.patching import IGNORE, STRICT, WARN
 from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.resource_table import custom_resource
 from mooring.apiserver.schema.custom_schema import custom_kinds
-from mooring.apiserver.schema.table import types
+from mooring.controlplane.type_table import types
 from tests.apiserver.api_server import ApiServer, config_map
 
 

@@ -16,15 +16,15 @@ from mooring.apiserver.defaults import set_defaults
 from mooring.apiserver.patch import apply as applying
 from mooring.apiserver.patch import managed
 from mooring.apiserver.patch.patching import MERGE_PATCH, STRATEGIC_PATCH, patch_object
-from mooring.apiserver.patch.strategic import apply_strategic_patch
 from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.schema.canonical import DecodeError
 from mooring.apiserver.schema.decoding import decode_object
 from mooring.apiserver.schema.structural import decode_custom
-from mooring.apiserver.schema.table import types
 from mooring.apiserver.validation import check_create, check_update
 from mooring.apiserver.validation.custom_objects import check_custom
 from mooring.apiserver.validation.warnings import warnings
+from mooring.controlplane.strategic_patch import apply_strategic_patch
+from mooring.controlplane.type_table import types
 from tests.apiserver.schema.test_custom_schema import KIND
 
 HERE = Path(__file__).parent

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mooring.apiserver.http import ApiResponse
 from mooring.apiserver.schema.protobuf_decoding import MAGIC
-from mooring.apiserver.schema.table import types
+from mooring.controlplane.type_table import types
 from tests.apiserver.api_server import ApiServer, pod
 from tests.apiserver.test_fuzz import JUNK, OBJECTS, spoilt
 from tests.apiserver.validation.test_rules import DEFINITION

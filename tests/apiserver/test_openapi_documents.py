@@ -9,7 +9,7 @@ from mooring.apiserver.http import ApiRequest, ApiResponse
 from mooring.apiserver.openapi_documents import Documents
 from mooring.apiserver.resource_table import Catalogue, custom_resource
 from mooring.apiserver.schema.custom_schema import custom_kinds
-from mooring.apiserver.schema.table import types
+from mooring.controlplane.type_table import types
 
 PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 

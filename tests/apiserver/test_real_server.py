@@ -18,8 +18,8 @@ from mooring.apiserver.resource_table import Catalogue
 from mooring.apiserver.schema import protobuf_decoding
 from mooring.apiserver.schema.canonical import canonical, decode
 from mooring.apiserver.schema.decoding import decode_object
-from mooring.apiserver.schema.table import types
 from mooring.apiserver.validation import check_create
+from mooring.controlplane.type_table import types
 from tests.apiserver.real_server import RealServer, problem
 from tests.support.fixtures import run_control_plane
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from mooring.apiserver.resource_table import Catalogue, Served, custom_resource, version_rank
 from mooring.apiserver.schema.custom_schema import custom_kinds
-from mooring.apiserver.schema.table import types
+from mooring.controlplane.type_table import types
 
 
 def _served(group: str, version: str, name: str = "things") -> Served:

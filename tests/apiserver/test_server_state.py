@@ -10,8 +10,8 @@ import pytest
 from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.resource_store import ResourceStore
 from mooring.apiserver.resource_table import Catalogue
-from mooring.apiserver.schema.table import types
 from mooring.apiserver.server_state import ServerState
+from mooring.controlplane.type_table import types
 
 
 def _state(seed: int = 1) -> ServerState:

@@ -150,7 +150,7 @@ def test_becoming_leader_is_an_event_about_the_lease() -> None:
     assert event["type"] == "Normal"
     assert event["source"] == {"component": "default-scheduler"}
     assert event["involvedObject"]["kind"] == "Lease"
-    assert event["involvedObject"]["uid"] == "u"
+    assert event["involvedObject"]["uid"] == "kube-system/kube-scheduler"
     assert event["metadata"]["name"].startswith("kube-scheduler.")
     assert event["firstTimestamp"] == "2027-01-15T08:00:00Z"
 

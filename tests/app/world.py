@@ -1,4 +1,4 @@
-"""A scheduler whose API server is a few dictionaries; nothing happens until a test says so."""
+"""A scheduler with an API server in memory; nothing happens until a test says so."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
-from mooring.api import Node, Pod, WorkloadPodGroup, decode_as
+from mooring.api import Node, Pod, WorkloadPodGroup
 from mooring.config.load import default_config, load_config_data
-from mooring.errors import ApiError
 from mooring.framework.extender import Extender
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
@@ -22,6 +19,7 @@ from mooring.registry import default_registry
 from mooring.scheduler.scheduler import Scheduler
 from mooring.scheduler.taps import SchedulingTap
 from mooring.testing import make_node, make_pod
+from mooring.virtual.memory_client import MemoryClient, StoredObjects
 from mooring.virtual.no_network import NoNetwork
 from tests.support import strangers
 
@@ -46,13 +44,15 @@ class Informers:
     def lister(self, kind: Any) -> Store[Any]:
         return self.informer(kind).store
 
+    def store(self, kind: Any) -> Store[Any]:
+        return self.informer(kind).store
 
-class Client:
+
+class RecordingClient(MemoryClient):
     """A client that records writes, and shows them to the informers unless they lag behind."""
 
-    def __init__(self, pods: Store[Pod], groups: Store[WorkloadPodGroup]) -> None:
-        self._pods = pods
-        self.groups = groups
+    def __init__(self, informers: Informers) -> None:
+        super().__init__(informers)
         self.writes: list[tuple[Any, ...]] = []
         self.lags = False
         #: Called with every write before it is made; may raise.
@@ -63,56 +63,29 @@ class Client:
     ) -> Any:
         await asyncio.sleep(0)
         self.trouble("patch")
-        if kind is WorkloadPodGroup:
-            return self._patch_group(name, namespace, patch)
-        pod = self._pods.get(name, namespace)
-        if pod is None:
-            raise ApiError(404, f'pods "{name}" not found', reason="NotFound")
+        patched = await super().patch(kind, name, namespace, patch, subresource=subresource)
         status = patch["status"]
         for condition in status.get("conditions", ()):
             self.writes.append((name, condition["reason"], condition["message"]))
         if "nominatedNodeName" in status:
-            nominated = status["nominatedNodeName"]
-            self.writes.append((name, "nominated", nominated))
-            pod = replace(pod, status=replace(pod.status, nominated_node_name=nominated or ""))
-        return self._show(pod)
+            self.writes.append((name, "nominated", status["nominatedNodeName"]))
+        return patched
 
-    def _patch_group(self, name: str, namespace: str, patch: Any) -> WorkloadPodGroup:
-        group = self.groups.get(name, namespace)
-        if group is None:
-            raise ApiError(404, f'podgroups "{name}" not found', reason="NotFound")
-        (condition,) = patch["status"]["conditions"]
-        self.writes.append((name, condition["reason"], condition["message"]))
-        status = decode_as({"conditions": [condition]}, type(group.status))
-        version = str(int(group.metadata.resource_version or 0) + 1)
-        meta = replace(group.metadata, resource_version=version)
-        group = replace(group, metadata=meta, status=status)
-        if not self.lags:
-            self.groups.add(group)
-        return group
-
-    async def delete(self, kind: Any, name: str, namespace: str, *, uid: str) -> None:
+    async def delete(self, kind: Any, name: str, namespace: str = "", *, uid: str = "") -> None:
         await asyncio.sleep(0)
         self.trouble("delete")
-        pod = self._pods.get(name, namespace)
-        assert pod is not None
+        await super().delete(kind, name, namespace, uid=uid)
         self.writes.append((name, "deleted"))
-        self._pods.delete(name, namespace)
 
     async def bind(self, pod: Pod, node_name: str) -> None:
         await asyncio.sleep(0)
         self.trouble("bind")
-        found = self._pods.get(pod.metadata.name, pod.metadata.namespace)
-        assert found is not None
+        await super().bind(pod, node_name)
         self.writes.append((pod.metadata.name, "bound", node_name))
-        self._show(replace(found, spec=replace(found.spec, node_name=node_name)))
 
-    def _show(self, pod: Pod) -> Pod:
-        version = str(int(pod.metadata.resource_version or 0) + 1)
-        pod = replace(pod, metadata=replace(pod.metadata, resource_version=version))
+    def _show(self, store: StoredObjects, obj: Any) -> None:
         if not self.lags:
-            self._pods.add(pod)
-        return pod
+            super()._show(store, obj)
 
 
 class Events:
@@ -142,7 +115,7 @@ class World:
         self.pods: Store[Pod] = self.informers.lister(Pod)
         self.nodes: Store[Node] = self.informers.lister(Node)
         self.groups: Store[WorkloadPodGroup] = self.informers.lister(WorkloadPodGroup)
-        self.client = Client(self.pods, self.groups)
+        self.client = RecordingClient(self.informers)
         self.events = Events()
         registry, features = default_registry(plugins), FeatureGates(gates or {})
         config = (
@@ -166,7 +139,7 @@ class World:
             registry, config = strangers.registry(), strangers.by_strangers(config)
         self.scheduler = Scheduler(
             config,
-            client=self.client,  # type: ignore[arg-type]
+            client=self.client,
             http=NoNetwork(),
             informers=self.informers,
             registry=registry,

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from mooring.api import Pod
 from mooring.api.kinds import decode_as
 from mooring.controllers.controlled_kinds import NODES, PODS
-from mooring.controllers.writer import Object
+from mooring.controllers.writer import Object, difference
 from mooring.errors import ApiError
 from tests.controllers.still_cluster import StillCluster, still_cluster
 from tests.support.controllers import template
@@ -50,6 +51,31 @@ async def test_a_patch_of_what_is_gone() -> None:
         assert found is not None and found["metadata"]["labels"]["a"] == "b"
         with pytest.raises(ApiError):
             await cluster.writer.patch_if_there(PODS, "default", "p", {"spec": {"nodeName": 5}})
+
+
+async def test_a_change_is_written_without_or_with_its_status() -> None:
+    async with still_cluster() as cluster:
+        old = decode_as(await _made(cluster), Pod)
+        writer, version = cluster.writer, old.metadata.resource_version
+        assert await writer.change(PODS, old, old, version=version) is None
+        metadata = replace(old.metadata, labels={"a": "b"})
+        new = replace(old, metadata=metadata, status=replace(old.status, phase="Running"))
+        stored = await writer.change(PODS, old, new, version=version)
+        assert stored is not None
+        assert (stored["metadata"]["labels"], stored["status"]["phase"]) == ({"a": "b"}, "Pending")
+        stored = await writer.change(PODS, old, new, "status")
+        assert stored is not None and stored["status"]["phase"] == "Running"
+        with pytest.raises(ApiError) as refused:
+            await writer.change(PODS, old, new, version=version)
+        assert refused.value.is_conflict
+
+
+def test_difference_is_a_merge_patch() -> None:
+    old = {"same": 1, "gone": 2, "map": {"a": 1, "b": 2}, "list": [1], "kind": {"x": 1}}
+    new = {"same": 1, "map": {"a": 1, "c": 3}, "list": [1, 2], "kind": "text", "new": {}}
+    patch = {"gone": None, "map": {"b": None, "c": 3}, "list": [1, 2], "kind": "text", "new": {}}
+    assert difference(old, new) == patch
+    assert difference(old, old) == {}
 
 
 async def test_only_the_object_that_was_read_is_deleted() -> None:

@@ -18,9 +18,9 @@ import msgspec
 from mooring.client.deadlines import ConnectError
 from mooring.client.failures import explain, no_answer
 from mooring.client.transport import BeforeSend, Request, Response
-from mooring.errors import NoAnswerError
+from mooring.controlplane.strategic_patch import patched
+from mooring.errors import ApiError, NoAnswerError
 from mooring.observe.clock import Clock
-from mooring.virtual.memory_client import merge
 from tests.soak.faults import FaultPlan, RequestFault
 from tests.soak.object_store import PODS, Json, ObjectStore, Refusal
 from tests.soak.target import Target, matcher
@@ -197,6 +197,8 @@ class ApiServer:
             return _ok(self._handle(request.method, target, body))
         except Refusal as refusal:
             return failure(refusal.status, refusal.reason, refusal.message)
+        except ApiError as error:
+            return failure(error.status, error.reason, error.message)
 
     def _handle(self, method: str, target: Target, body: Any) -> Json:
         collection, store = target.collection, self.store
@@ -221,7 +223,7 @@ class ApiServer:
                 raise Refusal(422, "Invalid", "metadata.uid: field is immutable")
             if target.subresource:
                 body = {target.subresource: body.get(target.subresource, {})}
-            return store.replace(collection, merge(old, body))
+            return store.replace(collection, patched(old, body))
         return store.replace(collection, body)
 
     def _list(self, target: Target) -> Json:
@@ -261,12 +263,9 @@ class ApiServer:
             raise Refusal(409, "Conflict", message)
         self.before_bind(pod, node_name)
         condition = {"type": "PodScheduled", "status": "True"}
-        status = merge(
-            pod.get("status", {}), {"conditions": [condition], "nominatedNodeName": None}
-        )
-        self.store.replace(
-            PODS, {**pod, "spec": {**pod["spec"], "nodeName": node_name}, "status": status}
-        )
+        status = {"conditions": [condition], "nominatedNodeName": None}
+        bound = patched(pod, {"spec": {"nodeName": node_name}, "status": status})
+        self.store.replace(PODS, bound)
         return {"kind": "Status", "apiVersion": "v1", "status": "Success"}
 
     def delete(self, collection: str, name: str, namespace: str = "", *, uid: str = "") -> Json:

@@ -12,7 +12,9 @@ from __future__ import annotations
 import asyncio
 import random as random_module
 
-from mooring.virtual.memory_client import merge
+from mooring.api import PersistentVolume, PersistentVolumeClaim, decode_as, encode
+from mooring.controlplane.bound_volumes import bound_claim, bound_volume, may_bind
+from mooring.controlplane.strategic_patch import patched
 from tests.soak.object_store import Json, ObjectStore
 
 CLAIMS = "/api/v1/persistentvolumeclaims"
@@ -119,7 +121,7 @@ class Provisioner:
         refusing = asyncio.get_running_loop().time() < self._refusing_until
         if refusing and self._random.random() < 0.2:
             patch = {"metadata": {"annotations": {SELECTED_NODE: None}}}
-            self._store.replace(CLAIMS, merge(claim, patch))
+            self._store.replace(CLAIMS, patched(claim, patch))
             return
         reference = {"name": name, "namespace": namespace, "uid": claim["metadata"]["uid"]}
         self._create_volume(volume_name, MADE, node_name, {"claimRef": reference})
@@ -133,16 +135,9 @@ class Provisioner:
         claim = self._store.find(CLAIMS, reference["name"], reference["namespace"])
         if claim is None or claim["metadata"]["uid"] != reference.get("uid"):
             return
-        if claim["spec"].get("volumeName", name) != name:
+        old = decode_as(volume, PersistentVolume), decode_as(claim, PersistentVolumeClaim)
+        if not may_bind(old[1], old[0]):
             return
-        self._store.replace(VOLUMES, merge(volume, {"status": {"phase": "Bound"}}))
-        done = {
-            "pv.kubernetes.io/bind-completed": "yes",
-            "pv.kubernetes.io/bound-by-controller": "yes",
-        }
-        patch = {
-            "metadata": {"annotations": done},
-            "spec": {"volumeName": name},
-            "status": {"phase": "Bound"},
-        }
-        self._store.replace(CLAIMS, merge(claim, patch))
+        bound = bound_volume(*old)
+        self._store.replace(VOLUMES, encode(bound))
+        self._store.replace(CLAIMS, encode(bound_claim(old[1], bound)))

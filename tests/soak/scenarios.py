@@ -7,7 +7,7 @@ import random as random_module
 from collections.abc import Sequence
 from typing import Any
 
-from mooring.virtual.memory_client import merge
+from mooring.controlplane.strategic_patch import patched
 from tests.soak.api_server import ApiServer
 from tests.soak.approver import CALM_FROM, LABEL
 from tests.soak.object_store import NODES, PODS, Json
@@ -163,18 +163,18 @@ class Workload:
         pod = self._some_pod()
         if pod is not None and pod["spec"].get("nodeName"):
             phase = self._random.choice(("Succeeded", "Failed"))
-            self._store.replace(PODS, merge(pod, {"status": {"phase": phase}}))
+            self._store.replace(PODS, patched(pod, {"status": {"phase": phase}}))
 
     def _label_pod(self) -> None:
         pod = self._some_pod()
         if pod is not None:
             labels = {"app": self._random.choice(_APPS)}
-            self._store.replace(PODS, merge(pod, {"metadata": {"labels": labels}}))
+            self._store.replace(PODS, patched(pod, {"metadata": {"labels": labels}}))
 
     def _open_gate(self) -> None:
         for pod in self._store.list(PODS):
             if pod["spec"].get("schedulingGates"):
-                self._store.replace(PODS, merge(pod, {"spec": {"schedulingGates": None}}))
+                self._store.replace(PODS, patched(pod, {"spec": {"schedulingGates": None}}))
                 return
 
     # Nodes.
@@ -229,7 +229,7 @@ class Workload:
     def _change_node(self, patch: Json) -> None:
         node = self._some_node()
         if node is not None:
-            self._store.replace(NODES, merge(node, patch))
+            self._store.replace(NODES, patched(node, patch))
 
     def _cordon_node(self) -> None:
         self._change_node({"spec": {"unschedulable": self._random.choice((True, None))}})
@@ -248,4 +248,4 @@ class Workload:
             cpu = str(int(node["status"]["allocatable"]["cpu"]) + 1)
             offer = {"cpu": cpu}
             patch = {"status": {"allocatable": offer, "capacity": offer}}
-            self._store.replace(NODES, merge(node, patch))
+            self._store.replace(NODES, patched(node, patch))

@@ -53,6 +53,8 @@ class Scene:
         made = self.store.create(
             PODS,
             {
+                "apiVersion": "v1",
+                "kind": "Pod",
                 "metadata": {"name": name, "namespace": "default"},
                 "spec": {},
                 "status": {"phase": "Pending"},

@@ -29,9 +29,9 @@ from mooring.apiserver.listener import ApiListener, tls_from_files
 from mooring.apiserver.namespaces import NamespaceLifecycle
 from mooring.apiserver.resource_store import ResourceStore
 from mooring.apiserver.resource_table import Catalogue
-from mooring.apiserver.schema.table import types
 from mooring.apiserver.server_state import ServerState
 from mooring.apiserver.sqlite_journal import SqliteJournal
+from mooring.controlplane.type_table import types
 
 
 class _Health(BaseHTTPRequestHandler):

@@ -1,8 +1,13 @@
+"""The resource claims of pods in memory."""
+
 from __future__ import annotations
 
 from typing import Any
 
-from mooring.api import Pod, ResourceClaim, ResourceClaimTemplate
+from msgspec.structs import replace
+
+from mooring.api import ObjectMeta, Pod, ResourceClaim, ResourceClaimTemplate
+from mooring.controlplane.generated_claims import claim_metadata
 from mooring.virtual.backlog import Backlog
 from mooring.virtual.driving import drive
 from mooring.virtual.memory_scheduler import MemoryScheduler
@@ -78,3 +83,47 @@ def test_a_claim_that_nobody_uses_any_more_gives_its_devices_back() -> None:
     drive(scheduler.client.delete(Pod, "q", "default"))
     freed = _claims(scheduler)["c"]
     assert freed.status.allocation is None and freed.metadata.finalizers == ()
+
+
+def test_deleted_claim_of_a_waiting_pod_is_created_again() -> None:
+    scheduler = _scheduler(TEMPLATE, _from_template("p"))
+    scheduler.cluster.store(ResourceClaim).delete("p-g", "default")
+    assert sorted(_claims(scheduler)) == ["p-g"]
+    assert _schedule(scheduler) == {"p": "a"}
+
+
+def test_claim_of_the_same_name_is_not_replaced() -> None:
+    users = claim("p-g")
+    scheduler = _scheduler(TEMPLATE, users, _from_template("p"))
+    assert sorted(_claims(scheduler)) == ["p-g", "p-g-2"]
+    assert _claims(scheduler)["p-g"] == users
+    (status,) = scheduler.cluster.pods.get("p", "default").status.resource_claim_statuses
+    assert status.resource_claim_name == "p-g-2"
+
+
+def test_claim_that_the_status_does_not_name_yet_is_used() -> None:
+    pod = _from_template("p")
+    metadata = claim_metadata(ObjectMeta(), pod, "g")
+    made = claim("p-g-x7k2p")
+    made = replace(made, metadata=replace(metadata, name="p-g-x7k2p", uid="u"))
+    scheduler = _scheduler(TEMPLATE, made, pod)
+    assert sorted(_claims(scheduler)) == ["p-g-x7k2p"]
+    (status,) = scheduler.cluster.pods.get("p", "default").status.resource_claim_statuses
+    assert status.resource_claim_name == "p-g-x7k2p"
+
+
+def test_pod_that_is_being_deleted_gets_no_claim() -> None:
+    pod = _from_template("p")
+    leaving = replace(pod.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
+    assert _claims(_scheduler(TEMPLATE, replace(pod, metadata=leaving))) == {}
+
+
+def test_allocation_without_the_finalizer_is_kept() -> None:
+    scheduler = _scheduler(claim(), pod("p", "c"))
+    assert _schedule(scheduler) == {"p": "a"}
+    allocated = _claims(scheduler)["c"]
+    by_driver = replace(allocated, metadata=replace(allocated.metadata, finalizers=()))
+    scheduler.cluster.add(by_driver)
+    drive(scheduler.client.delete(Pod, "p", "default"))
+    left = _claims(scheduler)["c"].status
+    assert left.allocation is not None and left.reserved_for == ()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mooring.api import ObjectMeta, Pod, ResourceClaim
+from mooring.api import ElasticQuota, ObjectMeta, Pod, ResourceClaim
 from mooring.errors import ApiError
 from mooring.framework.features import FeatureGates
 from mooring.framework.pod_info import PodInfos
@@ -32,8 +32,9 @@ def patch(client: MemoryClient, patch: dict[str, Any], subresource: str = "") ->
 
 
 def test_a_created_object_can_be_read_and_gets_a_version(client: MemoryClient) -> None:
-    created = drive(client.create(make_pod("new")))
-    assert created.metadata.resource_version
+    pod = make_pod("new")
+    created = drive(client.create(replace(pod, metadata=replace(pod.metadata, uid=""))))
+    assert created.metadata.resource_version and created.metadata.uid
     assert drive(client.get(Pod, "new", "default")) == created
 
 
@@ -73,9 +74,10 @@ def test_conditions_merge_by_type(client: MemoryClient) -> None:
         {"type": "PodScheduled", "status": "True"},
     ):
         patched = patch(client, {"status": {"conditions": [condition]}}, "status")
+    # A patch without $setElementOrder puts its own conditions first.
     assert [(one.type, one.status) for one in patched.status.conditions] == [
-        ("PodScheduled", "True"),
         ("DisruptionTarget", "True"),
+        ("PodScheduled", "True"),
     ]
 
 
@@ -123,10 +125,35 @@ def test_an_update_needs_the_latest_version(client: MemoryClient) -> None:
         drive(client.update(first))
 
 
+def test_versions_grow_from_those_of_the_objects(
+    client: MemoryClient, cluster: MemoryCluster
+) -> None:
+    pod = make_pod("old")
+    cluster.add(replace(pod, metadata=replace(pod.metadata, resource_version="98")))
+    first = drive(client.patch(Pod, "old", "default", {"spec": {"priority": 1}}))
+    assert first.metadata.resource_version == "99"
+    assert patch(client, {"spec": {"priority": 1}}).metadata.resource_version == "100"
+
+
 def test_a_pod_is_bound_once(client: MemoryClient) -> None:
     drive(client.bind(make_pod("web"), "n1"))
     with pytest.raises(ApiError, match="pod web is already assigned to node"):
         drive(client.bind(make_pod("web"), "n1"))
+
+
+def test_a_custom_resource_is_not_patched(client: MemoryClient, cluster: MemoryCluster) -> None:
+    cluster.add(ElasticQuota(metadata=ObjectMeta(name="q", namespace="x")))
+    with pytest.raises(ApiError, match="415 UnsupportedMediaType"):
+        drive(client.patch(ElasticQuota, "q", "x", {"spec": {"max": {"cpu": "1"}}}))
+
+
+def test_lists_without_a_merge_key_are_replaced(client: MemoryClient) -> None:
+    for key in ("a", "b"):
+        changed = patch(client, {"spec": {"tolerations": [{"key": key}]}})
+    assert [one.key for one in changed.spec.tolerations] == ["b"]
+    for name in ("a", "b"):
+        changed = patch(client, {"spec": {"schedulingGates": [{"name": name}]}})
+    assert {one.name for one in changed.spec.scheduling_gates} == {"a", "b"}
 
 
 def test_a_claims_users_merge_by_uid_and_its_finalizers_as_a_set(
@@ -140,12 +167,12 @@ def test_a_claims_users_merge_by_uid_and_its_finalizers_as_a_set(
     users = [{"resource": "pods", "name": name, "uid": name} for name in ("a", "b")]
     for user in users:
         changed = change({"status": {"reservedFor": [user]}}, "status")
-    assert [user.uid for user in changed.status.reserved_for] == ["a", "b"]
+    assert [user.uid for user in changed.status.reserved_for] == ["b", "a"]
     gone = {"$patch": "delete", "uid": "a"}
     changed = change({"status": {"reservedFor": [gone]}}, "status")
     assert [user.uid for user in changed.status.reserved_for] == ["b"]
     changed = change({"metadata": {"finalizers": ["other"]}})
-    assert changed.metadata.finalizers == ("mine", "other")
+    assert changed.metadata.finalizers == ("other", "mine")
     changed = change({"metadata": {"$deleteFromPrimitiveList/finalizers": ["other"]}})
     assert changed.metadata.finalizers == ("mine",)
 

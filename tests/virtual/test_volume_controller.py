@@ -1,3 +1,5 @@
+"""The bindings and volumes of a cluster in memory."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -57,6 +59,7 @@ def test_a_local_volume_is_bound_and_given_once() -> None:
     found = scheduler.cluster.store(PersistentVolume).get("v")
     assert found.status.phase == "Bound"
     assert found.spec.claim_ref.uid == "uid-c"
+    assert found.metadata.annotations == {"pv.kubernetes.io/bound-by-controller": "yes"}
     assert _claim(scheduler, "d").status.phase == "Pending"
 
 
@@ -79,8 +82,23 @@ def test_a_volume_is_made_where_the_pod_goes_and_keeps_others_there() -> None:
     made = scheduler.cluster.store(PersistentVolume).get(_claim(scheduler, "c").spec.volume_name)
     assert made.spec.capacity == {"storage": "2Gi"}
     assert (made.spec.csi.driver, made.status.phase) == (DRIVER, "Bound")
+    assert made.spec.volume_mode == "Filesystem"
+    assert made.metadata.annotations == {"pv.kubernetes.io/provisioned-by": DRIVER}
+    marks = _claim(scheduler, "c").metadata.annotations
+    assert marks["volume.kubernetes.io/storage-provisioner"] == DRIVER
     [term] = made.spec.node_affinity.required.node_selector_terms
     assert [(one.key, one.values) for one in term.match_expressions] == [("zone", ("zone-of-b",))]
+
+
+def test_claim_that_names_another_volume_keeps_it() -> None:
+    scheduler, _ = _run(storage_class(), volume("v"), claim("c", volumeName="w"))
+    reference = {"name": "c", "namespace": "default", "uid": "uid-c"}
+    patch = {"spec": {"claimRef": reference}}
+    drive(scheduler.client.patch(PersistentVolume, "v", "", patch))
+    assert (_claim(scheduler, "c").spec.volume_name, _claim(scheduler, "c").status.phase) == (
+        "w",
+        "Pending",
+    )
 
 
 def test_claims_without_a_uid_are_bound_too() -> None:

@@ -16,7 +16,6 @@ from mooring.api.containers import (
     VolumeMount,
 )
 from mooring.api.custom_resource import CustomResource
-from mooring.api.default_values import set_defaults
 from mooring.api.elastic_quota import ElasticQuota, ElasticQuotaSpec, ElasticQuotaStatus
 from mooring.api.events import Event, EventSeries, EventSource, Lease, LeaseSpec
 from mooring.api.field_selectors import FieldSelector
@@ -406,7 +405,6 @@ __all__ = [
     "read_manifests",
     "required_node_affinity",
     "scheduling_group_key",
-    "set_defaults",
     "tolerates",
     "value",
 ]

@@ -163,7 +163,7 @@ class WorkloadPodGroup(SchedulingGroup, frozen=True, kw_only=True):
         gang = self.spec.scheduling_policy.gang
         return 1 if gang is None else gang.min_count
 
-    def has_claim(self, entry: PodResourceClaim) -> bool:
+    def has_claim(self, entry: PodResourceClaim | PodGroupResourceClaim) -> bool:
         """Return whether a claim of a pod is the group's: one with the same name and source."""
         return any(
             one.name == entry.name

@@ -9,9 +9,7 @@ from typing import Any
 from msgspec import convert
 
 from mooring.api import Node, NodeSelector, NodeTerms, decode_as
-from mooring.api.default_values import default_class_name
 from mooring.api.scheduling import GROUP_FINALIZER
-from mooring.api.volume_claims import BETA_STORAGE_CLASS
 from mooring.apiserver import limits, priorities, quota, refusals
 from mooring.apiserver.auth import escalation, signers
 from mooring.apiserver.gated_fields import (
@@ -26,6 +24,8 @@ from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.resource_store import Stored
 from mooring.apiserver.server_state import ServerState
 from mooring.apiserver.write import Write
+from mooring.controlplane.default_values import default_class_name, has_storage_class
+from mooring.controlplane.priority_classes import SYSTEM_PRIORITIES
 
 Object = dict[str, Any]
 
@@ -38,7 +38,6 @@ _MIRROR = "kubernetes.io/config.mirror"
 _EVICTING_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _GRACE = 300
 _CONTAINERS = ("initContainers", "containers")
-_SYSTEM_CLASSES = ("system-node-critical", "system-cluster-critical")
 _PERMANENT = frozenset({"default", "kube-system", "kube-public"})
 
 
@@ -145,7 +144,7 @@ def forbid_delete(resource: str, name: str) -> Refusal | None:
     """Return the refusal of a deletion, or None if it is allowed."""
     if resource == "/namespaces" and name in _PERMANENT:
         return refusals.forbidden("namespaces", "", name, "this namespace may not be deleted")
-    if resource == PRIORITY_CLASSES and name in _SYSTEM_CLASSES:
+    if resource == PRIORITY_CLASSES and name in SYSTEM_PRIORITIES:
         why = "this is a system priority class and cannot be deleted"
         return refusals.forbidden("priorityclasses", "scheduling.k8s.io", name, why)
     return None
@@ -350,7 +349,7 @@ def _default_class(cluster: ServerState, claim: Object) -> None:
     # kube-apiserver: plugin/pkg/admission/storage/storageclass/setdefault/admission.go
     spec = claim.get("spec") or {}
     annotations = claim["metadata"].get("annotations") or {}
-    if spec.get("storageClassName") is not None or BETA_STORAGE_CLASS in annotations:
+    if has_storage_class(spec.get("storageClassName"), annotations):
         return
     classes = (
         stored.object["metadata"] for stored in cluster.store.items("storage.k8s.io/storageclasses")

@@ -15,7 +15,7 @@ from mooring.apiserver.schema import decoding
 from mooring.apiserver.schema.canonical import DecodeError
 from mooring.apiserver.schema.custom_schema import CustomKind
 from mooring.apiserver.schema.structural import decode_custom
-from mooring.apiserver.schema.table import StructType
+from mooring.controlplane.type_table import StructType
 
 Object = dict[str, Any]
 

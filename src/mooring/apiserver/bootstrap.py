@@ -18,6 +18,7 @@ from mooring.apiserver.resource_store import key_of
 from mooring.apiserver.schema.canonical import canonical
 from mooring.apiserver.server_state import ServerState
 from mooring.apiserver.write import Write
+from mooring.controlplane.priority_classes import SYSTEM_PRIORITIES
 
 Object = dict[str, Any]
 
@@ -50,19 +51,12 @@ _GATED_RULES = (
     (_COMPOSITE, "system:kube-scheduler", ("compositepodgroups/status",), _STATUS),
 )
 _SYSTEM = RequestUser("system:apiserver", (MASTERS,))
-_CRITICAL = (
-    (
-        "system-cluster-critical",
-        2_000_000_000,
-        "Used for system critical pods that must run in the cluster, but can be moved to another "
-        "node if necessary.",
-    ),
-    (
-        "system-node-critical",
-        2_000_001_000,
-        "Used for system critical pods that must not be moved from their current node.",
-    ),
-)
+_CRITICAL = {
+    "system-cluster-critical": "Used for system critical pods that must run in the cluster, but "
+    "can be moved to another node if necessary.",
+    "system-node-critical": "Used for system critical pods that must not be moved from their "
+    "current node.",
+}
 
 
 def fill(cluster: ServerState, authority: bytes = b"") -> None:
@@ -82,7 +76,8 @@ def fill(cluster: ServerState, authority: bytes = b"") -> None:
         ensure(cluster, _RBAC, "v1", _PLURALS[obj["kind"]], obj)
         if "rules" in obj:
             _complete_rules(cluster, f"{_RBAC}/{_PLURALS[obj['kind']]}", obj)
-    for name, value, description in _CRITICAL:
+    for name, description in _CRITICAL.items():
+        value = SYSTEM_PRIORITIES[name]
         priority = {"metadata": {"name": name}, "value": value, "description": description}
         ensure(cluster, "scheduling.k8s.io", "v1", "priorityclasses", priority)
     ensure(cluster, "", "v1", "services", _service())

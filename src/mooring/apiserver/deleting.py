@@ -22,8 +22,8 @@ from mooring.apiserver.resource_store import Stored
 from mooring.apiserver.resource_table import Served
 from mooring.apiserver.schema import decoding
 from mooring.apiserver.schema.canonical import DecodeError, decode
-from mooring.apiserver.schema.table import types
 from mooring.apiserver.server_state import ServerState
+from mooring.controlplane.type_table import types
 
 Object = dict[str, Any]
 

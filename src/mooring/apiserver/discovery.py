@@ -8,7 +8,7 @@ from typing import Any
 
 from mooring.apiserver.http import JSON, ApiRequest, ApiResponse, accepted, answer
 from mooring.apiserver.resource_table import Catalogue, Served
-from mooring.apiserver.schema.table import ServedResource
+from mooring.controlplane.type_table import ServedResource
 
 Object = dict[str, Any]
 

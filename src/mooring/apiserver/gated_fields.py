@@ -17,6 +17,7 @@ from mooring.apiserver.validation.pod_groups import (
     PREEMPTION_POLICY,
     TOPOLOGY,
 )
+from mooring.controlplane.priority_classes import PREEMPT_LOWER_PRIORITY
 
 Object = dict[str, Any]
 
@@ -75,7 +76,7 @@ def set_gated_defaults(cluster: ServerState, store: str, obj: Object) -> None:
     if store in _GATES and PREEMPTION_POLICY in cluster.features:
         spec = obj["spec"]
         if spec.get("preemptionPolicy") is None:
-            spec["preemptionPolicy"] = "PreemptLowerPriority"
+            spec["preemptionPolicy"] = PREEMPT_LOWER_PRIORITY
 
 
 def drop_gated_fields(cluster: ServerState, store: str, obj: Object, old: Object | None) -> None:

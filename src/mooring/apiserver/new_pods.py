@@ -10,10 +10,10 @@ from typing import Any
 from mooring.api.pod_qos import qos_of
 from mooring.apiserver.object_status import set_condition
 from mooring.apiserver.server_state import ServerState
+from mooring.controlplane.pod_defaults import GATED_CONDITION, label_requirements
 
 Object = dict[str, Any]
 
-GATED = "Scheduling is blocked due to non-empty scheduling gates"
 _WRITTEN = ("managedFields", "resourceVersion")
 
 
@@ -23,16 +23,7 @@ def prepare_create(cluster: ServerState, pod: Object) -> None:
     pod["status"] = status
     _merge_label_keys(pod)
     if pod["spec"].get("schedulingGates"):
-        set_condition(
-            cluster,
-            status,
-            {
-                "type": "PodScheduled",
-                "status": "False",
-                "reason": "SchedulingGated",
-                "message": GATED,
-            },
-        )
+        set_condition(cluster, status, dict(GATED_CONDITION))
 
 
 def _merge_label_keys(pod: Object) -> None:
@@ -55,10 +46,8 @@ def _merge(term: Object, name: str, operator: str, labels: Object) -> None:
     selector = term.get("labelSelector")
     if selector is None:
         return
-    for key in term.get(name) or ():
-        if key in labels:
-            wanted = {"key": key, "operator": operator, "values": [labels[key]]}
-            selector.setdefault("matchExpressions", []).append(wanted)
+    if found := label_requirements(term.get(name) or (), operator, labels):
+        selector.setdefault("matchExpressions", []).extend(found)
 
 
 def prepare_status(pod: Object, old: Object) -> None:

@@ -10,6 +10,11 @@ from mooring.apiserver import refusals
 from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.server_state import ServerState
 from mooring.apiserver.validation.pod_groups import PREEMPTION_POLICY
+from mooring.controlplane.priority_classes import (
+    PREEMPT_LOWER_PRIORITY,
+    default_priority_class,
+    no_priority_class,
+)
 
 Object = dict[str, Any]
 
@@ -68,11 +73,10 @@ def _resolve(cluster: ServerState, resource: str, group: str, obj: Object) -> tu
     found = _priority_class(cluster, name)
     if found is None:
         if name:
-            why = f"no PriorityClass with name {name} was found"
-            raise _forbidden(resource, group, obj, why)
-        return 0, "PreemptLowerPriority"
+            raise _forbidden(resource, group, obj, no_priority_class(name))
+        return 0, PREEMPT_LOWER_PRIORITY
     spec["priorityClassName"] = found["metadata"]["name"]
-    return found.get("value", 0), found.get("preemptionPolicy") or "PreemptLowerPriority"
+    return found.get("value", 0), found.get("preemptionPolicy") or PREEMPT_LOWER_PRIORITY
 
 
 def _set_policy(resource: str, group: str, obj: Object, policy: str, what: str) -> None:
@@ -90,10 +94,10 @@ def _set_policy(resource: str, group: str, obj: Object, policy: str, what: str) 
 def _priority_class(cluster: ServerState, name: str) -> Object | None:
     if name:
         return cluster.lookup(PRIORITY_CLASSES, "", name)
-    every = cluster.store.items(PRIORITY_CLASSES)
-    marked = [one.object for one in every if one.object.get("globalDefault")]
-    # A race may have left two default classes; the lower value wins.
-    return min(marked, key=lambda one: one.get("value", 0), default=None)
+    every = (stored.object for stored in cluster.store.items(PRIORITY_CLASSES))
+    return default_priority_class(
+        (one, bool(one.get("globalDefault")), one.get("value", 0)) for one in every
+    )
 
 
 def _forbidden(resource: str, group: str, obj: Object, why: str) -> Refusal:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mooring.api.field_errors import FieldError, aggregate
+from mooring.controlplane.strategic_patch import UNPROCESSABLE
 from mooring.errors import MooringError
 
 Object = dict[str, Any]
@@ -199,8 +200,7 @@ def internal(message: str) -> Refusal:
 
 def unprocessable() -> Refusal:
     """Return the refusal (422) of a patch that cannot be applied."""
-    text = "the server rejected our request due to an error in our request"
-    return Refusal(422, "Invalid", text, {})
+    return Refusal(422, "Invalid", UNPROCESSABLE, {})
 
 
 def failure(message: str) -> Refusal:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 import msgspec
 
 from mooring.apiserver.schema.custom_schema import CustomKind
-from mooring.apiserver.schema.table import ServedResource, StructType, Table
+from mooring.controlplane.type_table import ServedResource, StructType, Table
 
 #: A version that kube-apiserver serves only if it is enabled.
 # kube-apiserver: pkg/controlplane/instance.go (DefaultAPIResourceConfigSource)

@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 
 from mooring.api import KubeObject, Pod, PriorityClass
-from mooring.api.default_values import NAMESPACE_DEFAULT, set_defaults
 from mooring.api.kinds import BY_STRUCT
 from mooring.api.manifest_reading import Where, read_manifests
 from mooring.api.timestamps import parse_time
+from mooring.controlplane.default_values import NAMESPACE_DEFAULT, set_defaults
 from mooring.errors import ObjectError
 
 STDIN = "-"

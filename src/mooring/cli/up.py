@@ -342,7 +342,7 @@ def _explain_memory(text: str) -> int:
 
 def _enabled(text: str, features: frozenset[str]) -> tuple[str, ...]:
     """Return the group versions that `--runtime-config` and pod groups ask for."""
-    from mooring.apiserver.schema.table import types
+    from mooring.controlplane.type_table import types
     from mooring.local.local_gates import served_versions
 
     wanted = [one.partition("=") for one in text.split(",") if one]

@@ -6,20 +6,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mooring.api import CSINode, Node, PersistentVolume, PersistentVolumeClaim, StorageClass
+from msgspec.structs import replace
+
+from mooring.api import (
+    CSINode,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    encode,
+)
 from mooring.api import volume_claims as claims_of
-from mooring.api.default_values import default_storage_class_of
 from mooring.api.volume_matching import find_candidates
 from mooring.controllers.component_events import NORMAL
 from mooring.controllers.controlled_kinds import CLAIMS, VOLUMES
 from mooring.controllers.controller import Controller, ControllerContext, itself
-from mooring.controllers.provisioning import PROVISIONED_BY, new_volume
 from mooring.controllers.work_queue import Key
-from mooring.controllers.writer import Object
+from mooring.controlplane.bound_volumes import (
+    AVAILABLE,
+    BOUND,
+    LOST,
+    RELEASED,
+    bound_claim,
+    bound_volume,
+    may_bind,
+    with_phase,
+)
+from mooring.controlplane.default_values import default_storage_class_of, has_storage_class
+from mooring.controlplane.provisioning import (
+    PROVISIONED_BY,
+    has_provisioner,
+    provisioned_volume,
+    with_provisioner,
+)
 from mooring.errors import ApiError
-
-PROVISIONER = "volume.kubernetes.io/storage-provisioner"
-_BETA_PROVISIONER = "volume.beta.kubernetes.io/storage-provisioner"
 
 
 class PersistentVolumeController(Controller):
@@ -74,19 +94,18 @@ class PersistentVolumeController(Controller):
         if claim.spec.volume_name:
             await self._sync_named(claim)
             return
-        if claim.spec.storage_class_name is None and await self._give_class(claim):
+        if await self._give_class(claim):
             return
-        found = find_candidates(claim, self._volumes)
-        prebound = [one for one in found.bound if one.spec.claim_ref is not None]
+        candidates = find_candidates(claim, self._volumes)
         delayed = claims_of.is_delay_binding(claim, self._classes.get) is True
         selected = claims_of.SELECTED_NODE in claim.metadata.annotations
-        if prebound:
-            await self._bind(claim, prebound[0])
+        if candidates.bound:
+            await self._bind(claim, candidates.bound[0])
         elif delayed and not selected:
             text = "waiting for first consumer to be created before binding"
             self.events.record(claim, NORMAL, "WaitForFirstConsumer", text)
-        elif found.free and not delayed:
-            await self._bind(claim, found.free[0])
+        elif candidates.free and not delayed:
+            await self._bind(claim, candidates.free[0])
         else:
             await self._provision(claim)
 
@@ -94,94 +113,55 @@ class PersistentVolumeController(Controller):
         """Bind a claim to the volume it names, or set its phase to Lost."""
         volume: PersistentVolume | None = self._volumes.get(claim.spec.volume_name)
         bound = claims_of.BIND_COMPLETED in claim.metadata.annotations
-        mine = volume is not None and (
-            volume.spec.claim_ref is None or claims_of.is_bound_to(volume, claim)
-        )
-        if volume is not None and mine:
+        if volume is not None and may_bind(claim, volume):
             await self._bind(claim, volume)
-        elif bound and claim.status.phase != "Lost":
-            await self._write_claim_status(claim, {"phase": "Lost"})
+        elif bound and claim.status.phase != LOST:
+            lost = replace(claim, status=replace(claim.status, phase=LOST))
+            await self.writer.change(CLAIMS, claim, lost, "status")
 
     async def _give_class(self, claim: PersistentVolumeClaim) -> bool:
         """Give a claim without a class the default class; return whether there is one."""
-        name = default_storage_class_of(self._classes)
-        if name is None or claims_of.BETA_STORAGE_CLASS in claim.metadata.annotations:
+        if has_storage_class(claim.spec.storage_class_name, claim.metadata.annotations):
             return False
-        await self._patch_claim(claim, {"spec": {"storageClassName": name}})
+        name = default_storage_class_of(self._classes)
+        if name is None:
+            return False
+        given = replace(claim, spec=replace(claim.spec, storage_class_name=name))
+        await self.writer.change(CLAIMS, claim, given)
         return True
 
     async def _provision(self, claim: PersistentVolumeClaim) -> None:
         name = claims_of.claim_class(claim)
         storage_class: StorageClass | None = self._classes.get(name) if name else None
-        if storage_class is None:
+        if storage_class is None or not has_provisioner(storage_class):
             return
-        if storage_class.provisioner in ("", claims_of.NO_PROVISIONER):
+        named = with_provisioner(claim, storage_class)
+        if named is not claim:
+            await self.writer.change(CLAIMS, claim, named)
             return
         node = self._nodes.get(claim.metadata.annotations.get(claims_of.SELECTED_NODE, ""))
-        provisioner = storage_class.provisioner
-        if claim.metadata.annotations.get(PROVISIONER) != provisioner:
-            marks = {PROVISIONER: provisioner, _BETA_PROVISIONER: provisioner}
-            await self._patch_claim(claim, {"metadata": {"annotations": marks}})
-            return
         csi_node = self._csi_nodes.get(node.metadata.name) if node is not None else None
-        volume = new_volume(claim, storage_class, node, csi_node)
+        volume = provisioned_volume(claim, storage_class, node, csi_node)
         try:
-            await self.writer.create(VOLUMES, volume)
+            await self.writer.create(VOLUMES, encode(volume))
         except ApiError as error:
             if not error.is_already_exists:
                 raise
             return
-        text = f"Successfully provisioned volume {volume['metadata']['name']}"
+        text = f"Successfully provisioned volume {volume.metadata.name}"
         self.events.record(claim, NORMAL, "ProvisioningSucceeded", text)
 
     # Binding.
 
     async def _bind(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> None:
         """Bind a volume and a claim: the volume first, so that no other claim takes it."""
-        reference = volume.spec.claim_ref
-        if reference is None or reference.uid != claim.metadata.uid:
-            await self._tie(volume, claim)
-        if volume.status.phase != "Bound":
-            await self._write_phase(volume, "Bound")
-        if not claims_of.is_fully_bound(claim):
-            marks = {claims_of.BIND_COMPLETED: "yes"}
-            if not claim.spec.volume_name:
-                marks[claims_of.BOUND_BY_CONTROLLER] = "yes"
-            change: Object = {"metadata": {"annotations": marks}}
-            change["spec"] = {"volumeName": volume.metadata.name}
-            await self._patch_claim(claim, change)
-        if claim.status.phase != "Bound":
-            status: Object = {
-                "phase": "Bound",
-                "accessModes": list(volume.spec.access_modes),
-                "capacity": dict(volume.spec.capacity),
-            }
-            await self._write_claim_status(claim, status)
-
-    async def _tie(self, volume: PersistentVolume, claim: PersistentVolumeClaim) -> None:
-        metadata = claim.metadata
-        reference = {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "namespace": metadata.namespace,
-            "name": metadata.name,
-            "uid": metadata.uid,
-            "resourceVersion": metadata.resource_version,
-        }
-        change: Object = {"resourceVersion": volume.metadata.resource_version}
-        if volume.spec.claim_ref is None:
-            change["annotations"] = {claims_of.BOUND_BY_CONTROLLER: "yes"}
-        patch = {"metadata": change, "spec": {"claimRef": reference}}
-        await self.writer.patch(VOLUMES, "", volume.metadata.name, patch)
-
-    async def _patch_claim(self, claim: PersistentVolumeClaim, patch: Object) -> None:
-        metadata = claim.metadata
-        await self.writer.patch(CLAIMS, metadata.namespace, metadata.name, patch)
-
-    async def _write_claim_status(self, claim: PersistentVolumeClaim, status: Object) -> None:
-        metadata = claim.metadata
-        patch = {"status": status}
-        await self.writer.patch(CLAIMS, metadata.namespace, metadata.name, patch, "status")
+        bound = bound_volume(volume, claim)
+        version = volume.metadata.resource_version
+        await self.writer.change(VOLUMES, volume, bound, version=version)
+        await self.writer.change(VOLUMES, volume, bound, "status")
+        taken = bound_claim(claim, bound)
+        await self.writer.change(CLAIMS, claim, taken)
+        await self.writer.change(CLAIMS, claim, taken, "status")
 
     # Volumes.
 
@@ -190,16 +170,16 @@ class PersistentVolumeController(Controller):
         if volume.metadata.deletion_timestamp is not None:
             return
         if reference is None or not reference.uid:
-            if volume.status.phase not in ("Available", "Bound"):
-                await self._write_phase(volume, "Available")
+            if volume.status.phase not in (AVAILABLE, BOUND):
+                await self._write_phase(volume, AVAILABLE)
             return
         claim: PersistentVolumeClaim | None = self._claims.get(reference.name, reference.namespace)
         if claim is not None and claim.metadata.uid == reference.uid:
             return
         if claim is None and not await self._is_gone(volume):
             return
-        if volume.status.phase != "Released":
-            await self._write_phase(volume, "Released")
+        if volume.status.phase != RELEASED:
+            await self._write_phase(volume, RELEASED)
         elif (
             volume.spec.persistent_volume_reclaim_policy == "Delete"
             and PROVISIONED_BY in volume.metadata.annotations
@@ -219,5 +199,4 @@ class PersistentVolumeController(Controller):
         return bool(found["metadata"]["uid"] != reference.uid)
 
     async def _write_phase(self, volume: PersistentVolume, phase: str) -> None:
-        patch = {"status": {"phase": phase}}
-        await self.writer.patch(VOLUMES, "", volume.metadata.name, patch, "status")
+        await self.writer.change(VOLUMES, volume, with_phase(volume, phase), "status")

@@ -10,16 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from mooring.api import Pod, ResourceClaim, ResourceClaimTemplate, decode_as
 from mooring.api.meta import ObjectMeta
-from mooring.api.resource import CLAIM_FINALIZER, POD_CLAIM_NAME, ResourceClaimConsumerReference
+from mooring.api.resource import ResourceClaimConsumerReference
 from mooring.controllers.component_events import WARNING
 from mooring.controllers.controlled_kinds import PODS, RESOURCE_CLAIM_TEMPLATES, RESOURCE_CLAIMS
 from mooring.controllers.controller import Controller, ControllerContext, itself
 from mooring.controllers.work_queue import Key
 from mooring.controllers.writer import Object
-from mooring.controlplane.generated_claims import claim_metadata, needs_claims, owner_of
+from mooring.controlplane.generated_claims import (
+    claim_metadata,
+    generated_claim,
+    gets_claims,
+    needs_claims,
+    owner_of,
+    released,
+    template_entries,
+)
 from mooring.errors import ApiError
 
 FAILED = "FailedResourceClaimCreation"
@@ -77,19 +86,16 @@ class GeneratedClaims(Controller):
     async def reconcile(self, key: Key) -> float | None:
         """Create the missing claims of a pod, and note them in its status."""
         pod: Pod | None = self._pods.get(key[1], key[0])
-        if pod is None or pod.is_terminating or pod.is_finished:
+        if pod is None or not gets_claims(pod):
             if pod is not None:
                 self._created.pop(pod.metadata.uid, None)
             return None
         known = {one.name: one.resource_claim_name for one in pod.status.resource_claim_statuses}
         statuses = dict(known)
-        for entry in pod.spec.resource_claims:
-            if entry.resource_claim_template_name is None:
-                continue
-            name = known.get(entry.name)
+        for entry, template, name in template_entries(pod):
             if name and await self._exists(pod, name):
                 continue
-            made = await self._make(pod, entry.name, entry.resource_claim_template_name)
+            made = await self._make(pod, entry.name, template)
             if made is not None:
                 statuses[entry.name] = made
         if statuses != known:
@@ -113,11 +119,9 @@ class GeneratedClaims(Controller):
     async def _make(self, pod: Pod, entry: str, template_name: str) -> str | None:
         """Return the name of the claim for an entry, which is created if it does not exist."""
         metadata = pod.metadata
-        for claim in self._claims.list(metadata.namespace):
-            owner = owner_of(claim)
-            mine = owner is not None and owner.uid == metadata.uid
-            if mine and claim.metadata.annotations.get(POD_CLAIM_NAME) == entry:
-                return str(claim.metadata.name)
+        claim = generated_claim(self._claims.list(metadata.namespace), pod, entry)
+        if claim is not None:
+            return claim.metadata.name
         created = self._created.setdefault(metadata.uid, {})
         if entry in created and await self._exists(pod, created[entry]):
             return created[entry]
@@ -170,7 +174,10 @@ class GeneratedClaims(Controller):
             own = ResourceClaimConsumerReference(
                 resource="pods", name=pod.metadata.name, uid=pod.metadata.uid
             )
-            await _patch_status(self, claim, {"reservedFor": to_builtins([*users, own])})
+            status = replace(claim.status, reserved_for=(*users, own))
+            version = claim.metadata.resource_version
+            reserved = replace(claim, status=status)
+            await self.writer.change(RESOURCE_CLAIMS, claim, reserved, "status", version)
 
 
 class ClaimRelease(Controller):
@@ -190,20 +197,12 @@ class ClaimRelease(Controller):
             return None
         users = claim.status.reserved_for
         left = [one for one in users if await self._needs(claim, one)]
-        is_protected = CLAIM_FINALIZER in claim.metadata.finalizers
-        if len(left) < len(users):
-            status: Object = {"reservedFor": to_builtins(left) or None}
-            if not left and is_protected:
-                status["allocation"] = None
-            stored = await _patch_status(self, claim, status)
-            if is_protected and not left:
-                await self._unprotect(claim, stored["metadata"]["resourceVersion"])
-        elif is_protected and claim.metadata.deletion_timestamp is not None and not left:
-            version = claim.metadata.resource_version
-            if claim.status.allocation is not None:
-                stored = await _patch_status(self, claim, {"allocation": None})
+        after, version = released(claim, left), claim.metadata.resource_version
+        if after is not claim:
+            stored = await self.writer.change(RESOURCE_CLAIMS, claim, after, "status", version)
+            if stored is not None:
                 version = stored["metadata"]["resourceVersion"]
-            await self._unprotect(claim, version)
+            await self._unprotect(claim, after, version)
         if not left:
             await self._delete_generated(claim)
         return None
@@ -225,11 +224,13 @@ class ClaimRelease(Controller):
             raise
         return bool(found["metadata"]["uid"] == user.uid)
 
-    async def _unprotect(self, claim: ResourceClaim, version: str) -> None:
-        metadata = claim.metadata
-        kept = [one for one in metadata.finalizers if one != CLAIM_FINALIZER]
-        change = {"metadata": {"resourceVersion": version, "finalizers": kept or None}}
-        await self.writer.patch_if_there(RESOURCE_CLAIMS, metadata.namespace, metadata.name, change)
+    async def _unprotect(self, claim: ResourceClaim, after: ResourceClaim, version: str) -> None:
+        """Remove the finalizer of an unused claim, after its allocation."""
+        try:
+            await self.writer.change(RESOURCE_CLAIMS, claim, after, version=version)
+        except ApiError as error:
+            if not error.is_not_found:
+                raise
 
     async def _delete_generated(self, claim: ResourceClaim) -> None:
         """Delete the claim that was created for a pod that has ended but still exists."""
@@ -239,15 +240,3 @@ class ClaimRelease(Controller):
         pod: Pod | None = self._pods.get(owner.name, claim.metadata.namespace)
         if pod is not None and (pod.metadata.uid != owner.uid or not needs_claims(pod)):
             await self.writer.delete(RESOURCE_CLAIMS, claim)
-
-
-async def _patch_status(controller: Controller, claim: ResourceClaim, status: Object) -> Object:
-    """Change the status of a claim that has not changed meanwhile; return it as stored."""
-    metadata = claim.metadata
-    change: Object = {
-        "metadata": {"uid": metadata.uid, "resourceVersion": metadata.resource_version},
-        "status": status,
-    }
-    return await controller.writer.patch(
-        RESOURCE_CLAIMS, metadata.namespace, metadata.name, change, "status"
-    )

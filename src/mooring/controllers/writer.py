@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from mooring.api import ObjectMeta
+from mooring.api import KubeObject, ObjectMeta, encode
 from mooring.client.client import MERGE, Client
 from mooring.client.resources import Resource
 from mooring.errors import ApiError
@@ -61,6 +61,32 @@ class Writer:
         path = resource.path(namespace, name, subresource)
         return await self._send("PATCH", path, patch, patch_type)
 
+    async def change(
+        self,
+        resource: Resource,
+        old: KubeObject,
+        new: KubeObject,
+        subresource: str = "",
+        version: str = "",
+    ) -> Object | None:
+        """Write how two states of an object differ, without or with its status.
+
+        Return the object as stored, or None if the states are equal. With `version`, the server
+        refuses if the object has another resourceVersion.
+        """
+        if new == old:
+            return None
+        patch = difference(encode(old), encode(new))
+        status = patch.pop("status", None)
+        if subresource:
+            patch = {} if status is None else {"status": status}
+        if not patch:
+            return None
+        if version:
+            patch.setdefault("metadata", {})["resourceVersion"] = version
+        metadata = old.metadata
+        return await self.patch(resource, metadata.namespace, metadata.name, patch, subresource)
+
     async def patch_if_there(
         self, resource: Resource, namespace: str, name: str, patch: Object, subresource: str = ""
     ) -> None:
@@ -111,3 +137,17 @@ class Writer:
         answer = await self._client.request(method, path, data, content_type)
         found: Object = msgspec.json.decode(answer)
         return found
+
+
+def difference(old: Object, new: Object) -> Object:
+    """Return the merge patch that turns one object into the other."""
+    patch: Object = {key: None for key in old if key not in new}
+    for key, value in new.items():
+        before = old.get(key)
+        if isinstance(value, dict) and isinstance(before, dict):
+            value = difference(before, value)
+            if value:
+                patch[key] = value
+        elif value != before:
+            patch[key] = value
+    return patch

@@ -7,16 +7,12 @@ remembers its answers until the journal shows another version of the object.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any, TypeVar
-
-from msgspec.structs import replace
+from typing import Any
 
 from mooring.api import Condition, Pod, WorkloadPodGroup
 from mooring.binding.status_writer import StatusChange
 from mooring.replay.recorded_informers import RecordedInformers
 from mooring.virtual.memory_client import MemoryClient
-
-T = TypeVar("T")
 
 
 class UnwrittenObjects:
@@ -70,16 +66,11 @@ class DiscardingClient(MemoryClient):
     async def bind(self, pod: Pod, node_name: str) -> None:
         """Do nothing: the journal shows which pods were bound."""
 
-    def _write(self, store: Any, obj: T) -> T:
-        """Return an object as an API server would have stored it."""
+    def _next_version(self, before: str) -> str:
+        """Return the first version after `before`, as the journal may show the next one."""
         self._version += 1
-        meta = obj.metadata  # type: ignore[attr-defined]
-        before = store.get(meta.name, meta.namespace)
-        version = "0" if before is None else before.metadata.resource_version
-        later = str(int(version) + 1) if version.isdecimal() else f"{version}+"
-        written: T = replace(obj, metadata=replace(meta, resource_version=later))  # type: ignore[type-var]
-        store.add(written)
-        return written
+        before = before or "0"
+        return str(int(before) + 1) if before.isdecimal() else f"{before}+"
 
 
 class DiscardedStatuses:

@@ -18,9 +18,9 @@ from mooring.api import (
     Toleration,
     WorkloadPodGroup,
     decode_as,
-    set_defaults,
 )
 from mooring.api.quantity import milli_value
+from mooring.controlplane.default_values import set_defaults
 from mooring.errors import ObjectError
 
 _Object = TypeVar("_Object", Node, Pod, WorkloadPodGroup, CompositePodGroup)

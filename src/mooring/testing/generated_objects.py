@@ -6,7 +6,8 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from mooring.api import KubeObject, decode, set_defaults
+from mooring.api import KubeObject, decode
+from mooring.controlplane.default_values import set_defaults
 from mooring.testing.builders import ZONE
 
 NAMESPACES = ("red", "blue")

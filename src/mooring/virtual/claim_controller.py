@@ -1,6 +1,4 @@
-"""The resource claim controller of a cluster in memory, which acts at once."""
-
-# kubernetes: pkg/controller/resourceclaim/controller.go
+"""The resource claim controller of a cluster in memory, which acts immediately."""
 
 from __future__ import annotations
 
@@ -15,10 +13,18 @@ from mooring.api import (
     WorkloadPodGroup,
     scheduling_group_key,
 )
-from mooring.api.resource import CLAIM_FINALIZER, ResourceClaimStatus
-from mooring.controlplane.generated_claims import claim_metadata
+from mooring.controlplane.generated_claims import (
+    claim_metadata,
+    generated_claim,
+    gets_claims,
+    released,
+    template_entries,
+)
 from mooring.informers.store import EventHandler, Store
 from mooring.virtual.memory_cluster import MemoryCluster
+
+#: The index of claims by the uids of their owners.
+_BY_OWNER = "virtual: claims by owner"
 
 
 class ClaimController:
@@ -33,6 +39,8 @@ class ClaimController:
         self._templates: Store[ResourceClaimTemplate] = cluster.store(ResourceClaimTemplate)
         self._groups: Store[WorkloadPodGroup] = cluster.store(WorkloadPodGroup)
         self._of_groups = of_groups
+        self._claims.add_index(_BY_OWNER, _owners)
+        self._claims.add_handler(EventHandler(on_delete=self._claim_deleted))
         self._templates.add_handler(EventHandler(on_add=self._template_added))
         self._pods.add_handler(EventHandler(on_add=self._make, on_delete=self._release))
         if of_groups:
@@ -47,29 +55,39 @@ class ClaimController:
         for pod in list(self._pods.list(namespace)):
             self._make(pod)
 
+    def _claim_deleted(self, claim: ResourceClaim) -> None:
+        """Create a claim again if its owner still exists."""
+        namespace = claim.metadata.namespace
+        for owner in claim.metadata.owner_references:
+            pod = self._pods.get(owner.name, namespace)
+            if pod is not None and pod.metadata.uid == owner.uid:
+                self._make(pod)
+            group = self._groups.get(owner.name, namespace) if self._of_groups else None
+            if group is not None and group.metadata.uid == owner.uid:
+                self._make_for_group(group)
+
     def _make(self, pod: Pod) -> None:
-        """Create the claims of a new pod whose templates exist; take those of its group over."""
-        if not pod.spec.resource_claims:
+        """Create the claims that a pod lacks and whose templates exist; use those of its group."""
+        if not pod.spec.resource_claims or not gets_claims(pod):
             return
         group = self._group_of(pod)
         if group is None and self._of_groups and pod.spec.scheduling_group is not None:
             # Whether a claim is the group's is known only when the group exists.
             return
         statuses = {one.name: one for one in pod.status.resource_claim_statuses}
-        known = len(statuses)
-        for entry in pod.spec.resource_claims:
-            if entry.resource_claim_template_name is None or entry.name in statuses:
-                continue
+        known = dict(statuses)
+        for entry, template, name in template_entries(pod):
             if group is not None and group.has_claim(entry):
-                name = _status_of(group, entry.name)
+                made = _status_of(group, entry.name)
             else:
-                name = self._create(entry.resource_claim_template_name, pod, entry.name)
-            if name is not None:
+                made = self._claim_of(pod, entry.name, template, name)
+            if made is not None:
                 statuses[entry.name] = PodResourceClaimStatus(
-                    name=entry.name, resource_claim_name=name
+                    name=entry.name, resource_claim_name=made
                 )
-        if len(statuses) > known:
-            status = replace(pod.status, resource_claim_statuses=tuple(statuses.values()))
+        if statuses != known:
+            named = tuple(statuses[name] for name in sorted(statuses))
+            status = replace(pod.status, resource_claim_statuses=named)
             self._pods.update(replace(pod, status=status))
 
     def _group_of(self, pod: Pod) -> WorkloadPodGroup | None:
@@ -79,32 +97,57 @@ class ClaimController:
         return self._groups.get(group.pod_group_name, pod.metadata.namespace)
 
     def _make_for_group(self, group: WorkloadPodGroup) -> None:
-        """Create the claims of a new group whose templates exist, and tell its pods."""
+        """Create the claims that a group lacks and whose templates exist, and update its pods."""
         statuses = {one.name: one for one in group.status.resource_claim_statuses}
-        known = len(statuses)
-        for entry in group.spec.resource_claims:
-            if entry.resource_claim_template_name is None or entry.name in statuses:
-                continue
-            name = self._create(entry.resource_claim_template_name, group, entry.name)
-            if name is not None:
+        known = dict(statuses)
+        for entry, template, name in template_entries(group):
+            made = self._claim_of(group, entry.name, template, name)
+            if made is not None:
                 statuses[entry.name] = PodGroupResourceClaimStatus(
-                    name=entry.name, resource_claim_name=name
+                    name=entry.name, resource_claim_name=made
                 )
-        if len(statuses) > known:
+        if statuses != known:
             status = replace(group.status, resource_claim_statuses=tuple(statuses.values()))
             self._groups.update(replace(group, status=status))
         for pod in list(self._pods.list(group.metadata.namespace)):
             if scheduling_group_key(pod) == group.key:
                 self._make(pod)
 
-    def _create(self, template_name: str, owner: Pod | WorkloadPodGroup, entry: str) -> str | None:
-        """Create a claim from a template; return its name, or None without the template."""
-        template = self._templates.get(template_name, owner.metadata.namespace)
-        if template is None:
-            return None
-        claim = _from_template(template, owner, entry)
-        self._claims.add(claim)
+    def _claim_of(
+        self, owner: Pod | WorkloadPodGroup, entry: str, template_name: str, known: str
+    ) -> str | None:
+        """Return the name of the claim for an entry, which is created if it does not exist.
+
+        Return None if there is neither the claim nor the template.
+        """
+        namespace = owner.metadata.namespace
+        if known and self._claims.get(known, namespace) is not None:
+            return known
+        claim = generated_claim(self._claims.by_index(_BY_OWNER, owner.metadata.uid), owner, entry)
+        if claim is None:
+            template = self._templates.get(template_name, namespace)
+            if template is None:
+                return None
+            claim = self._from_template(template, owner, entry)
+            self._claims.add(claim)
         return claim.metadata.name
+
+    def _from_template(
+        self, template: ResourceClaimTemplate, user: Pod | WorkloadPodGroup, entry: str
+    ) -> ResourceClaim:
+        """Return a claim with a name and a uid that are the same in every run."""
+        whole = name = f"{user.metadata.name}-{entry}"
+        number = 1
+        while self._claims.get(name, user.metadata.namespace) is not None:
+            number += 1
+            name = f"{whole}-{number}"
+        metadata = replace(
+            claim_metadata(template.spec.metadata, user, entry),
+            name=name,
+            generate_name="",
+            uid=f"{user.metadata.uid}/{entry}",
+        )
+        return ResourceClaim(metadata=metadata, spec=template.spec.spec)
 
     def _release_group(self, group: WorkloadPodGroup) -> None:
         if group.spec.resource_claims:
@@ -122,17 +165,13 @@ class ClaimController:
             if any(owner.uid == uid and owner.controller for owner in metadata.owner_references):
                 self._claims.delete(metadata.name, metadata.namespace)
                 continue
-            users = tuple(user for user in claim.status.reserved_for if user.uid != uid)
-            if len(users) == len(claim.status.reserved_for):
-                continue
-            if users:
-                self._claims.update(
-                    replace(claim, status=replace(claim.status, reserved_for=users))
-                )
-                continue
-            left = tuple(one for one in metadata.finalizers if one != CLAIM_FINALIZER)
-            metadata = replace(metadata, finalizers=left)
-            self._claims.update(replace(claim, metadata=metadata, status=ResourceClaimStatus()))
+            users = claim.status.reserved_for
+            after = released(claim, [user for user in users if user.uid != uid])
+            if after.status.allocation is not claim.status.allocation:
+                # The API server drops the states of devices that are no longer allocated.
+                after = replace(after, status=replace(after.status, devices=()))
+            if after is not claim:
+                self._claims.update(after)
 
 
 def _status_of(group: WorkloadPodGroup, entry: str) -> str | None:
@@ -141,14 +180,5 @@ def _status_of(group: WorkloadPodGroup, entry: str) -> str | None:
     return next((one.resource_claim_name for one in statuses if one.name == entry), None)
 
 
-def _from_template(
-    template: ResourceClaimTemplate, user: Pod | WorkloadPodGroup, entry: str
-) -> ResourceClaim:
-    made = template.spec
-    metadata = replace(
-        claim_metadata(made.metadata, user, entry),
-        name=f"{user.metadata.name}-{entry}",
-        generate_name="",
-        uid=f"{user.metadata.uid}/{entry}",
-    )
-    return ResourceClaim(metadata=metadata, spec=made.spec)
+def _owners(claim: ResourceClaim) -> list[str]:
+    return [owner.uid for owner in claim.metadata.owner_references]

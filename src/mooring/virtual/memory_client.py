@@ -8,21 +8,11 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from mooring.api import KubeObject, Pod, decode_as
+from mooring.api import KubeObject, Pod, decode_as, encode
+from mooring.controlplane.strategic_patch import patched
 from mooring.errors import ApiError
 
 T = TypeVar("T")
-
-#: Lists that a strategic merge patch merges by a key of their items.
-_MERGE_KEYS = {
-    "conditions": "type",
-    "reservedFor": "uid",
-    "nodeAllocatableResourceClaimStatuses": "resourceClaimName",
-}
-#: Lists of texts that a strategic merge patch adds to.
-_SETS = frozenset({"finalizers"})
-_TAKE_OUT = "$deleteFromPrimitiveList/"
-_ORDER = "$setElementOrder/"
 
 
 class StoredObjects(Protocol):
@@ -88,13 +78,12 @@ class MemoryClient:
         """Create an object; generate a missing name and uid, as the server does."""
         store = self._store(type(obj))
         meta = obj.metadata  # type: ignore[attr-defined]
-        if not meta.name:
-            name = f"{meta.generate_name}{self._version}"
-            meta = replace(meta, name=name, uid=meta.uid or f"{meta.namespace}/{name}")
-            obj = replace(obj, metadata=meta)  # type: ignore[type-var]
+        name = meta.name or f"{meta.generate_name}{self._version}"
+        meta = replace(meta, name=name, uid=meta.uid or f"{meta.namespace}/{name}")
         if store.get(meta.name, meta.namespace) is not None:
             raise ApiError(409, f'"{meta.name}" already exists', reason="AlreadyExists")
-        return self._write(store, obj)
+        created: T = replace(obj, metadata=meta)  # type: ignore[type-var]
+        return self._write(store, created)
 
     async def update(self, obj: T) -> T:
         """Replace an object; its resourceVersion, if it has one, must be the latest."""
@@ -113,15 +102,14 @@ class MemoryClient:
         *,
         subresource: str = "",
     ) -> T:
-        """Apply a strategic merge patch."""
+        """Apply a strategic merge patch; custom resources do not support them."""
         store = self._store(kind)
         old = _find(store, kind, name, namespace)
         _check_version(old, patch.get("metadata", {}).get("resourceVersion", ""))
         if subresource:
             patch = {key: value for key, value in patch.items() if key == subresource}
-        merged = merge(msgspec.to_builtins(old), patch)
-        patched: T = decode_as(merged, type(old))
-        return self._write(store, patched)
+        changed: T = decode_as(patched(encode(old), patch), type(old))
+        return self._write(store, changed)
 
     async def add_finalizer(self, obj: T, finalizer: str) -> T:
         """Add a finalizer; the object's resourceVersion, if it has one, must be the latest."""
@@ -158,11 +146,21 @@ class MemoryClient:
         return self._cluster.store(kind)
 
     def _write(self, store: StoredObjects, obj: T) -> T:
-        self._version += 1
         meta = obj.metadata  # type: ignore[attr-defined]
-        written: T = replace(obj, metadata=replace(meta, resource_version=str(self._version)))  # type: ignore[type-var]
-        store.add(written)
+        before = store.get(meta.name, meta.namespace)
+        version = self._next_version("" if before is None else before.metadata.resource_version)
+        written: T = replace(obj, metadata=replace(meta, resource_version=version))  # type: ignore[type-var]
+        self._show(store, written)
         return written
+
+    def _next_version(self, before: str) -> str:
+        """Return a later version than `before`; subclasses may override."""
+        self._version = max(self._version, int(before) if before.isdecimal() else 0) + 1
+        return str(self._version)
+
+    def _show(self, store: StoredObjects, obj: Any) -> None:
+        """Show a written object to readers; subclasses may override."""
+        store.add(obj)
 
 
 def _find(store: StoredObjects, kind: type[Any], name: str, namespace: str) -> Any:
@@ -180,34 +178,3 @@ def _check_version(old: KubeObject, version: str) -> None:
             "modified; please apply your changes to the latest version and try again",
             reason="Conflict",
         )
-
-
-def merge(old: Any, patch: Any, key: str = "") -> Any:
-    """Apply a strategic merge patch to a JSON value; only lists that the scheduler writes merge."""
-    if isinstance(patch, dict):
-        merged = dict(old) if isinstance(old, dict) else {}
-        for name, value in patch.items():
-            if name.startswith(_ORDER):
-                continue  # New items come last in any case.
-            if value is None:
-                merged.pop(name, None)
-            elif name.startswith(_TAKE_OUT):
-                name = name.removeprefix(_TAKE_OUT)
-                merged[name] = [item for item in merged.get(name, ()) if item not in value]
-            else:
-                merged[name] = merge(merged.get(name), value, name)
-        return merged
-    merge_key = _MERGE_KEYS.get(key)
-    if merge_key and isinstance(patch, list):
-        items = {item[merge_key]: item for item in old or ()}
-        for item in patch:
-            if item.get("$patch") == "replace":
-                items.clear()
-            elif item.get("$patch") == "delete":
-                items.pop(item[merge_key], None)
-            else:
-                items[item[merge_key]] = merge(items.get(item[merge_key]), item)
-        return list(items.values())
-    if key in _SETS and isinstance(old, list | tuple):
-        return [*old, *(item for item in patch if item not in old)]
-    return patch

@@ -6,7 +6,7 @@ from typing import Any
 
 from mooring.apiserver.defaults import set_defaults
 from mooring.apiserver.schema.decoding import decode_object
-from mooring.apiserver.schema.table import types
+from mooring.controlplane.type_table import types
 
 
 def defaulted(version: str, kind: str, **more: Any) -> dict[str, Any]:

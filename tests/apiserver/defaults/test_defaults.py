@@ -10,8 +10,8 @@ import yaml
 from mooring.apiserver.defaults import set_defaults
 from mooring.apiserver.schema.canonical import canonical
 from mooring.apiserver.schema.decoding import decode_object
-from mooring.apiserver.schema.table import types
 from mooring.apiserver.validation import check_create
+from mooring.controlplane.type_table import types
 from tests.apiserver.defaults.objects import defaulted
 
 ACCEPTED = list(yaml.safe_load_all((Path(__file__).parent / "accepted.yaml").read_text()))

@@ -11,7 +11,7 @@ from mooring.apiserver.patch.managed import set_managers, update_managers
 from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.schema.canonical import canonical
 from mooring.apiserver.schema.decoding import parse_json
-from mooring.apiserver.schema.table import types
+from mooring.controlplane.type_table import types
 from tests.apiserver.schema.test_custom_schema import KIND
 
 CONFIG = types().get("core.v1.ConfigMap")

@@ -9,7 +9,7 @@ import pytest
 from mooring.apiserver.patch import managed
 from mooring.apiserver.patch.field_set import FieldSet
 from mooring.apiserver.schema.canonical import canonical
-from mooring.apiserver.schema.table import types
+from mooring.controlplane.type_table import types
 
 POD = types().get("core.v1.Pod")
 

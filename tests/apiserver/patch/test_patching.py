@@ -18,7 +18,7 @@ from mooring.apiserver.patch.patching import (
 from mooring.apiserver.refusals import Refusal
 from mooring.apiserver.schema.canonical import canonical
 from mooring.apiserver.schema.structural import decode_custom
-from mooring.apiserver.schema.table import types
+from mooring.controlplane.type_table import types
 from tests.apiserver.schema.test_custom_schema import KIND
 
 DEPLOYMENT = types().get("apps.v1.Deployment")

@@ -15,7 +15,7 @@ from mooring.apiserver.patch.typed import (
     remove,
     with_named_fields,
 )
-from mooring.apiserver.schema.table import STRUCT, TypeKind, types
+from mooring.controlplane.type_table import STRUCT, TypeKind, types
 
 
 def _kind(version: str = "v1", kind: str = "Pod") -> TypeKind:

@@ -8,7 +8,7 @@ import pytest
 
 from mooring.apiserver.schema.canonical import DecodeError, canonical, convert, decode
 from mooring.apiserver.schema.decoding import parse_json
-from mooring.apiserver.schema.table import types
+from mooring.controlplane.type_table import types
 
 
 def pod(**spec: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mooring.apiserver.schema.custom_schema import custom_kinds
-from mooring.apiserver.schema.table import ANY, LIST, MAP
+from mooring.controlplane.type_table import ANY, LIST, MAP
 
 DEFINITION = {
     "spec": {

@@ -17,7 +17,7 @@ from mooring.apiserver.schema.decoding import (
     read_body,
     strict_refusal,
 )
-from mooring.apiserver.schema.table import types
+from mooring.controlplane.type_table import types
 
 JSON = "application/json"
 POD = types().get("core.v1.Pod")

@@ -6,7 +6,7 @@ import json
 
 from mooring.apiserver.schema.openapi import document, index
 from mooring.apiserver.schema.openapi_v2 import document_v2
-from mooring.apiserver.schema.table import types
+from mooring.controlplane.type_table import types
 from tests.apiserver.schema.test_custom_schema import KIND
 
 REF = "#/components/schemas/"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mooring.apiserver.schema import protobuf_decoding
 from mooring.apiserver.schema.canonical import DecodeError, canonical
 from mooring.apiserver.schema.protobuf_decoding import ProtobufError
-from mooring.apiserver.schema.table import types
+from mooring.controlplane.type_table import types
 
 
 def field(number: int, data: bytes | str | int) -> bytes:

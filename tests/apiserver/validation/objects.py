@@ -10,8 +10,8 @@ from mooring.api.field_errors import FieldError
 from mooring.api.names import label_key_problems, label_value_problems, subdomain_problems
 from mooring.apiserver.defaults import set_defaults
 from mooring.apiserver.schema.decoding import decode_object
-from mooring.apiserver.schema.table import types
 from mooring.apiserver.validation import check_create, check_update, formats
+from mooring.controlplane.type_table import types
 
 Object = dict[str, Any]
 Problems = list[FieldError]

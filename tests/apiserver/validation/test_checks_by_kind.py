@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.apiserver.schema.table import types
 from mooring.apiserver.validation.checks_by_kind import CREATES, NAMES, UPDATES
+from mooring.controlplane.type_table import types
 from tests.apiserver.validation.objects import made, refused, texts
 
 

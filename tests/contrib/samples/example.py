@@ -9,8 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from mooring import Plugin
-from mooring.api import KubeObject, Node, Pod, read_manifests, set_defaults
+from mooring.api import KubeObject, Node, Pod, read_manifests
 from mooring.config import load_config
+from mooring.controlplane.default_values import set_defaults
 from mooring.registry import default_registry
 from mooring.virtual.memory_scheduler import MemoryScheduler
 

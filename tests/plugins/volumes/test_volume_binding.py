@@ -2,11 +2,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
-from msgspec.structs import replace
 
-from mooring.api import ObjectReference, PersistentVolume, PersistentVolumeClaim, Pod
+from mooring.api import PersistentVolume, PersistentVolumeClaim, Pod
+from mooring.controlplane.bound_volumes import bound_claim
 from mooring.errors import ApiError
 from mooring.framework.plugin import PreFlight
 from mooring.framework.state import CycleState
@@ -20,6 +19,7 @@ from mooring.plugins.volumes.volume_binding import (
     UNBOUND_IMMEDIATE,
     VOLUME_NOT_EXIST,
 )
+from mooring.virtual.memory_client import MemoryClient
 from tests.plugins.clusters import Cluster, make_node, raw_scores
 from tests.plugins.volumes.storage import (
     SELECTED_NODE,
@@ -51,6 +51,7 @@ class LiveCluster(Cluster):
         self.refuse: ApiError | None = None
         self.after_sleep: list[Any] = []
         self._time = VirtualClock()
+        self._server = MemoryClient(self)
 
     def now(self) -> float:
         return self._time.now()
@@ -67,29 +68,16 @@ class LiveCluster(Cluster):
         if self.refuse is not None:
             raise self.refuse
         self.patches.append((name, patch))
-        found = self.lister(kind).get(name, namespace)
-        annotations = {**found.metadata.annotations, **patch["metadata"]["annotations"]}
-        version = str(int(found.metadata.resource_version or 0) + 1)
-        metadata = replace(found.metadata, annotations=annotations, resource_version=version)
-        written = replace(found, metadata=metadata)
-        if "spec" in patch:
-            reference = msgspec.convert(patch["spec"]["claimRef"], ObjectReference)
-            written = replace(written, spec=replace(written.spec, claim_ref=reference))
-        self.lister(kind).update(written)
-        return written
+        return await self._server.patch(kind, name, namespace, patch)
+
+    def store(self, kind: type[Any]) -> Any:
+        return self.lister(kind)
 
     def finish(self, claim_name: str, volume_name: str) -> None:
         """Bind a claim, as the controller does."""
         store = self.lister(PersistentVolumeClaim)
-        found = store.get(claim_name, "default")
-        annotations = {**found.metadata.annotations, "pv.kubernetes.io/bind-completed": "yes"}
-        store.update(
-            replace(
-                found,
-                metadata=replace(found.metadata, annotations=annotations),
-                spec=replace(found.spec, volume_name=volume_name),
-            )
-        )
+        bound = self.lister(PersistentVolume).get(volume_name) or volume(volume_name)
+        store.update(bound_claim(store.get(claim_name, "default"), bound))
 
 
 def _plugin(cluster: Cluster, **args: Any) -> VolumeBinding:

@@ -13,14 +13,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from mooring.api.quantity import Quantity, parse_nanos
 from mooring.apiserver.defaults import apps, by_group, core, dropped, pods
-from mooring.apiserver.schema.table import LIST, MAP, STRUCT, StructType, TypeKind, types
+from mooring.controlplane.pod_defaults import rounded
+from mooring.controlplane.type_table import LIST, MAP, STRUCT, StructType, TypeKind, types
 
 Object = dict[str, Any]
 Defaulter = Callable[[Object], None]
-
-_NANOS_PER_MILLI = 1_000_000
 
 DEFAULTERS: dict[str, Defaulter] = {
     **core.DEFAULTERS,
@@ -64,19 +62,10 @@ def _default_kind(kind: TypeKind, value: Any) -> None:
             _default_kind(kind.item, item)
     elif kind.form == MAP and kind.item is not None:
         if kind.item.form == "quantity":
-            _round(value)
+            value.update(rounded(value))
         else:
             for item in value.values():
                 _default_kind(kind.item, item)
-
-
-def _round(amounts: Object) -> None:
-    """Round quantities up to the next thousandth."""
-    for name, text in amounts.items():
-        if parse_nanos(text) % _NANOS_PER_MILLI:
-            quantity = Quantity(text)
-            nanos = quantity.milli_value() * _NANOS_PER_MILLI
-            amounts[name] = str(Quantity.from_nanos(nanos, quantity.format))
 
 
 def _combine(*tables: Mapping[str, Defaulter]) -> dict[str, Defaulter]:

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mooring.controlplane.field_defaults import CSI_DRIVER_SPEC, STORAGE_CLASS, fill
+from mooring.controlplane.priority_classes import PREEMPT_LOWER_PRIORITY
+
 Object = dict[str, Any]
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -77,24 +80,15 @@ def _subject(subject: Object) -> None:
 
 
 def _storage_class(storage_class: Object) -> None:
-    storage_class.setdefault("reclaimPolicy", "Delete")
-    storage_class.setdefault("volumeBindingMode", "Immediate")
+    fill(storage_class, STORAGE_CLASS)
 
 
 def _csi_driver(driver: Object) -> None:
-    spec = driver["spec"]
-    spec.setdefault("attachRequired", True)
-    spec.setdefault("podInfoOnMount", False)
-    spec.setdefault("storageCapacity", False)
-    spec.setdefault("fsGroupPolicy", "ReadWriteOnceWithFSType")
-    spec.setdefault("volumeLifecycleModes", ["Persistent"])
-    spec.setdefault("requiresRepublish", False)
-    spec.setdefault("seLinuxMount", False)
-    spec.setdefault("preventPodSchedulingIfMissing", False)
+    fill(driver["spec"], CSI_DRIVER_SPEC)
 
 
 def _priority_class(priority_class: Object) -> None:
-    priority_class.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    priority_class.setdefault("preemptionPolicy", PREEMPT_LOWER_PRIORITY)
 
 
 def _endpoint_port(port: Object) -> None:

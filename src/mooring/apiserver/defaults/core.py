@@ -8,9 +8,11 @@ import base64
 from collections.abc import Callable
 from typing import Any
 
+from mooring.controlplane.default_values import allocatable, with_name_label
+from mooring.controlplane.field_defaults import CLAIM_SPEC, CLAIM_STATUS, VOLUME_SPEC, fill
+
 Object = dict[str, Any]
 
-NAME_LABEL = "kubernetes.io/metadata.name"
 _AFFINITY_SECONDS = 10800
 _WITH_CLUSTER_IP = ("NodePort", "LoadBalancer", "ClusterIP")
 
@@ -65,16 +67,15 @@ def _convert_secret(secret: Object) -> None:
 
 def _volume(volume: Object) -> None:
     volume["status"].setdefault("phase", "Pending")
-    volume["spec"].setdefault("persistentVolumeReclaimPolicy", "Retain")
-    volume["spec"].setdefault("volumeMode", "Filesystem")
+    fill(volume["spec"], VOLUME_SPEC)
 
 
 def _claim(claim: Object) -> None:
-    claim["status"].setdefault("phase", "Pending")
+    fill(claim["status"], CLAIM_STATUS)
 
 
 def _claim_spec(spec: Object) -> None:
-    spec.setdefault("volumeMode", "Filesystem")
+    fill(spec, CLAIM_SPEC)
 
 
 def _endpoints(endpoints: Object) -> None:
@@ -84,8 +85,9 @@ def _endpoints(endpoints: Object) -> None:
 
 
 def _namespace(namespace: Object) -> None:
-    if name := namespace["metadata"].get("name"):
-        namespace["metadata"].setdefault("labels", {})[NAME_LABEL] = name
+    metadata = namespace["metadata"]
+    if name := metadata.get("name"):
+        metadata["labels"] = with_name_label(metadata.get("labels"), name)
 
 
 def _namespace_status(status: Object) -> None:
@@ -102,8 +104,9 @@ def _convert_node_spec(spec: Object) -> None:
 
 
 def _node_status(status: Object) -> None:
-    if status.get("allocatable") is None and status.get("capacity") is not None:
-        status["allocatable"] = dict(status["capacity"])
+    amounts = allocatable(status.get("allocatable"), status.get("capacity"))
+    if amounts is not None:
+        status["allocatable"] = amounts
 
 
 def _limit_range_item(item: Object) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from mooring.api.pod import Pod
-from mooring.api.pod_defaults import default_pod
 from mooring.api.quantity import Quantity
+from mooring.controlplane.field_defaults import POD_SPEC, fill
+from mooring.controlplane.pod_defaults import default_pod, with_limits
 from mooring.errors import ObjectError
 
 Object = dict[str, Any]
@@ -65,9 +66,7 @@ def _pod(pod: Object) -> None:
     for container in _containers(spec):
         resources = container["resources"]
         if limits := resources.get("limits"):
-            requests = resources.setdefault("requests", {})
-            for name, amount in limits.items():
-                requests.setdefault(name, amount)
+            resources["requests"] = with_limits(resources.get("requests") or {}, limits)
     if spec.get("resources"):
         _pod_resources(pod)
     spec.setdefault("enableServiceLinks", True)
@@ -96,13 +95,9 @@ def _pod_resources(pod: Object) -> None:
 
 
 def _pod_spec(spec: Object) -> None:
-    spec.setdefault("dnsPolicy", "ClusterFirst")
-    spec.setdefault("restartPolicy", "Always")
+    fill(spec, POD_SPEC)
     if spec.get("securityContext") is None:
         spec["securityContext"] = {}
-    if spec.get("terminationGracePeriodSeconds") is None:
-        spec["terminationGracePeriodSeconds"] = 30
-    spec.setdefault("schedulerName", "default-scheduler")
 
 
 def _convert_pod(pod: Object) -> None:

@@ -37,7 +37,7 @@ from mooring.apiserver.patch.typed import (
 from mooring.apiserver.refusals import Refusal, bad_request, failure
 from mooring.apiserver.schema.canonical import DecodeError, Object, plain
 from mooring.apiserver.schema.decoding import duplicates, parse_json, parse_yaml
-from mooring.apiserver.schema.table import STRUCT, StructType, TypeKind
+from mooring.controlplane.type_table import STRUCT, StructType, TypeKind
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 BEFORE_FIRST_APPLY = "before-first-apply"

@@ -17,7 +17,7 @@ from mooring.apiserver.patch.field_set import FieldSet
 from mooring.apiserver.patch.typed import Comparison, TypedError, compare
 from mooring.apiserver.schema.canonical import Object, zero
 from mooring.apiserver.schema.custom_schema import CustomKind
-from mooring.apiserver.schema.table import STRUCT, StructType, TypeKind
+from mooring.controlplane.type_table import STRUCT, StructType, TypeKind
 
 APPLY = "Apply"
 UPDATE = "Update"

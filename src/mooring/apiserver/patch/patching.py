@@ -12,11 +12,12 @@ from mooring.api.go_format import go_json, go_text
 from mooring.apiserver import refusals
 from mooring.apiserver.patch.json_patch import apply_json_patch, read_json_patch
 from mooring.apiserver.patch.merge_patch import apply_merge_patch, read_merge_patch
-from mooring.apiserver.patch.strategic import apply_strategic_patch
 from mooring.apiserver.refusals import Refusal
-from mooring.apiserver.schema.canonical import DecodeError, Object, convert, decode
+from mooring.apiserver.schema.canonical import DecodeError, Object, convert, decode, plain
 from mooring.apiserver.schema.decoding import strict_error
-from mooring.apiserver.schema.table import STRUCT, StructType, TypeKind
+from mooring.controlplane.strategic_patch import apply_strategic_patch
+from mooring.controlplane.type_table import STRUCT, StructType, TypeKind
+from mooring.errors import ApiError
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
@@ -52,7 +53,10 @@ def patch_object(
         patched = apply_json_patch(live, operations)
     elif media_type == STRATEGIC_PATCH:
         patch, errors = read_merge_patch(data, prefix="")
-        patched = apply_strategic_patch(type, live, patch)
+        try:
+            patched = apply_strategic_patch(type, live, plain(patch))
+        except ApiError as error:
+            raise Refusal(error.status, error.reason, error.message) from None
     else:
         patch, errors = read_merge_patch(data)
         patched = apply_merge_patch(live, patch)

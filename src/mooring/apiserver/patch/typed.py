@@ -15,7 +15,16 @@ import msgspec
 
 from mooring.api.go_format import go_json, go_quote_all, go_syntax, go_text, go_type
 from mooring.apiserver.patch.field_set import FieldSet, Path, element_text
-from mooring.apiserver.schema.table import ANY, FLOATS, INTEGERS, LIST, MAP, STRUCT, Field, TypeKind
+from mooring.controlplane.type_table import (
+    ANY,
+    FLOATS,
+    INTEGERS,
+    LIST,
+    MAP,
+    STRUCT,
+    Field,
+    TypeKind,
+)
 
 #: An absent value, as opposed to null.
 MISSING: Final[Any] = object()

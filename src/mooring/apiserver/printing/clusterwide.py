@@ -8,7 +8,6 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
-from mooring.api.default_values import default_class_name
 from mooring.apiserver.printing.core import aged, load_balancers, more
 from mooring.apiserver.printing.printer import (
     NAME,
@@ -25,6 +24,7 @@ from mooring.apiserver.printing.printer import (
     selector_text,
     since,
 )
+from mooring.controlplane.default_values import default_class_name
 
 Object = dict[str, Any]
 

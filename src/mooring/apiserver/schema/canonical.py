@@ -17,7 +17,7 @@ from mooring.api.durations import Duration
 from mooring.api.go_format import json_type
 from mooring.api.timestamps import canonical_micro_time, canonical_time
 from mooring.apiserver.schema import scalars
-from mooring.apiserver.schema.table import (
+from mooring.controlplane.type_table import (
     ANY,
     FLOATS,
     INTEGERS,

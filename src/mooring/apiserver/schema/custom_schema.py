@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.apiserver.schema.table import (
+from mooring.controlplane.type_table import (
     ANY,
     LIST,
     MAP,

@@ -13,7 +13,7 @@ from mooring.api.go_format import json_type
 from mooring.api.yaml_documents import load_documents
 from mooring.apiserver.schema import protobuf_decoding
 from mooring.apiserver.schema.canonical import DecodeError, Duplicated, Object, decode
-from mooring.apiserver.schema.table import StructType, types
+from mooring.controlplane.type_table import StructType, types
 from mooring.errors import ObjectError
 
 JSON = "application/json"

@@ -15,7 +15,7 @@ from typing import Any
 
 from mooring.api.kubernetes_version import MAJOR, MINOR
 from mooring.apiserver.schema.custom_schema import CustomKind
-from mooring.apiserver.schema.table import (
+from mooring.controlplane.type_table import (
     LIST,
     MAP,
     STRUCT,

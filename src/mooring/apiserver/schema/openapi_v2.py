@@ -14,8 +14,8 @@ from functools import cache
 
 from mooring.api.kubernetes_version import MAJOR, MINOR
 from mooring.apiserver.schema.openapi import Schema, document
-from mooring.apiserver.schema.table import types
 from mooring.client.protobuf import field
+from mooring.controlplane.type_table import types
 
 _REF = "#/components/schemas/"
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from mooring.api.durations import Duration
 from mooring.api.timestamps import format_micro_time_ns, format_time_ns
-from mooring.apiserver.schema.table import (
+from mooring.controlplane.type_table import (
     FLOATS,
     INTEGERS,
     LIST,

@@ -12,7 +12,7 @@ from typing import Any
 from mooring.apiserver.schema.canonical import DecodeError, Object, decode, plain
 from mooring.apiserver.schema.custom_schema import CustomKind
 from mooring.apiserver.schema.decoding import duplicates
-from mooring.apiserver.schema.table import types
+from mooring.controlplane.type_table import types
 
 Schema = Mapping[str, Any]
 

@@ -10,7 +10,6 @@ canonical, defaulted objects.
 from __future__ import annotations
 
 from mooring.api.field_errors import FieldError
-from mooring.apiserver.schema.table import types
 from mooring.apiserver.validation.checks_by_kind import CREATES, NAMES, UPDATES
 from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.formats import path_segment_problems
@@ -20,6 +19,7 @@ from mooring.apiserver.validation.metadata import (
     check_metadata_update,
     name_check,
 )
+from mooring.controlplane.type_table import types
 
 __all__ = ["check_create", "check_update"]
 

@@ -15,13 +15,10 @@ from mooring.apiserver.validation.metadata import check_labels, check_selector
 from mooring.apiserver.validation.resource_amounts import check_requirements
 from mooring.apiserver.validation.scheduling import check_tolerations
 from mooring.apiserver.validation.workloads import check_amount, not_over_all
+from mooring.controlplane.priority_classes import SYSTEM_PRIORITIES
 
 _RBAC = "rbac.authorization.k8s.io"
 _HIGHEST = 1_000_000_000
-_SYSTEM_CLASSES = {
-    "system-cluster-critical": 2_000_000_000,
-    "system-node-critical": 2_000_001_000,
-}
 _EVICTION = ("AlwaysAllow", "IfHealthyBudget")
 
 
@@ -49,9 +46,9 @@ def check_priority_class(priority_class: Object) -> list[FieldError]:
     problems: list[FieldError] = []
     name, value = priority_class["metadata"].get("name", ""), priority_class["value"]
     if name.startswith("system-"):
-        if _SYSTEM_CLASSES.get(name) != value:
-            known = name in _SYSTEM_CLASSES
-            error = f"value of {name} PriorityClass must be {_SYSTEM_CLASSES.get(name)}"
+        if SYSTEM_PRIORITIES.get(name) != value:
+            known = name in SYSTEM_PRIORITIES
+            error = f"value of {name} PriorityClass must be {SYSTEM_PRIORITIES.get(name)}"
             error = error if known else f"{name} is not a known system priority class"
             why = (
                 "priority class names with 'system-' prefix are reserved for system use only. "

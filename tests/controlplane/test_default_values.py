@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.api import decode, encode, set_defaults
+from mooring.api import decode, encode
+from mooring.controlplane.default_values import set_defaults
 from mooring.errors import ObjectError
 
 
@@ -82,8 +83,8 @@ def test_storage(raw, path, expected):
     assert found == expected
 
 
-def storage_class(name, **metadata):
-    annotations = {"storageclass.kubernetes.io/is-default-class": "true"}
+def storage_class(name, mark="storageclass.kubernetes.io/is-default-class", **metadata):
+    annotations = {mark: "true"}
     return make(
         "StorageClass",
         "storage.k8s.io/v1",
@@ -102,6 +103,12 @@ def storage_class(name, **metadata):
             [storage_class("a"), storage_class("b", creationTimestamp="2024-01-01T00:00:00Z")],
             "b",
             id="the newest",
+        ),
+        pytest.param(
+            {},
+            [storage_class("b", "storageclass.beta.kubernetes.io/is-default-class")],
+            "b",
+            id="the beta annotation",
         ),
         pytest.param(
             {"spec": {"storageClassName": ""}}, [storage_class("a")], "", id="an empty one stays"

@@ -4,22 +4,20 @@ A hand-written manifest leaves out what the server would add before the schedule
 An object that came from a server is left unchanged.
 """
 
-# kubernetes: pkg/apis/core/v1/defaults.go, pkg/apis/storage/v1/defaults.go,
-# pkg/registry/core/pod/strategy.go, plugin/pkg/admission/{priority,storage/storageclass}
+# kubernetes: pkg/apis/core/v1/defaults.go, plugin/pkg/admission/storage/storageclass
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
 from mooring.api.kinds import BY_STRUCT
-from mooring.api.meta import KubeObject
+from mooring.api.meta import KubeObject, ObjectMeta
 from mooring.api.node import Node
 from mooring.api.pod import Pod
-from mooring.api.pod_defaults import default_pod, default_pod_group
 from mooring.api.storage import (
     CSIDriver,
     PersistentVolume,
@@ -29,7 +27,19 @@ from mooring.api.storage import (
 from mooring.api.volume_claims import BETA_STORAGE_CLASS
 from mooring.api.workload_pod_group import SchedulingGroup
 from mooring.api.workloads import Namespace, PriorityClass
+from mooring.controlplane.field_defaults import (
+    CLAIM_SPEC,
+    CLAIM_STATUS,
+    CSI_DRIVER_SPEC,
+    STORAGE_CLASS,
+    VOLUME_SPEC,
+    filled,
+)
+from mooring.controlplane.pod_defaults import default_pod, default_pod_group
+from mooring.controlplane.priority_classes import PREEMPT_LOWER_PRIORITY, SYSTEM_PRIORITIES
 from mooring.errors import ObjectError
+
+T = TypeVar("T")
 
 NAMESPACE_DEFAULT = "default"
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
@@ -42,15 +52,10 @@ DEFAULT_STORAGE_CLASS_MARKS = (
 
 #: The priority classes that every cluster has.
 SYSTEM_PRIORITY_CLASSES: tuple[PriorityClass, ...] = tuple(
-    msgspec.convert(
-        {"metadata": {"name": name}, "value": value, "preemptionPolicy": "PreemptLowerPriority"},
-        PriorityClass,
+    PriorityClass(
+        metadata=ObjectMeta(name=name), value=value, preemption_policy=PREEMPT_LOWER_PRIORITY
     )
-    # kubernetes: pkg/apis/scheduling/types.go
-    for name, value in (
-        ("system-cluster-critical", 2_000_000_000),
-        ("system-node-critical", 2_000_001_000),
-    )
+    for name, value in SYSTEM_PRIORITIES.items()
 )
 
 # Gives an object the same uid in every run.
@@ -91,7 +96,7 @@ def _default(
     if isinstance(obj, PersistentVolume):
         return default_volume(obj)
     if isinstance(obj, StorageClass):
-        return default_storage_class(obj)
+        return filled(obj, STORAGE_CLASS)
     if isinstance(obj, CSIDriver):
         return default_driver(obj)
     if isinstance(obj, Namespace):
@@ -126,17 +131,28 @@ def _suffix(number: int) -> str:
 def default_node(node: Node) -> Node:
     """Copy capacity to allocatable if that is absent."""
     status = node.status
-    if status.allocatable or not status.capacity:
+    amounts = allocatable(status.allocatable or None, status.capacity or None)
+    if not amounts or amounts == status.allocatable:
         return node
-    return replace(node, status=replace(status, allocatable=status.capacity))
+    return replace(node, status=replace(status, allocatable=amounts))
+
+
+def allocatable(given: dict[str, T] | None, capacity: dict[str, T] | None) -> dict[str, T] | None:
+    """Return the allocatable amounts of a node, which are its capacity if they are absent."""
+    return given if given is not None or capacity is None else dict(capacity)
 
 
 def default_namespace(namespace: Namespace) -> Namespace:
     """Label a namespace with its own name."""
-    labels = {**namespace.labels, NAMESPACE_NAME_LABEL: namespace.name}
+    labels = with_name_label(namespace.labels, namespace.name)
     if labels == namespace.labels:
         return namespace
     return replace(namespace, metadata=replace(namespace.metadata, labels=labels))
+
+
+def with_name_label(labels: Mapping[str, str] | None, name: str) -> dict[str, str]:
+    """Return the labels of a namespace, with that of its name."""
+    return {**(labels or {}), NAMESPACE_NAME_LABEL: name}
 
 
 def default_volume(volume: PersistentVolume) -> PersistentVolume:
@@ -147,32 +163,24 @@ def default_volume(volume: PersistentVolume) -> PersistentVolume:
     """
     spec, status = volume.spec, volume.status
     held = spec.claim_ref is not None and bool(spec.claim_ref.uid)
-    return replace(
-        volume,
-        spec=replace(
-            spec,
-            persistent_volume_reclaim_policy=spec.persistent_volume_reclaim_policy or "Retain",
-            volume_mode=spec.volume_mode or "Filesystem",
-        ),
-        status=replace(status, phase=status.phase or ("Bound" if held else "Available")),
-    )
+    phase = status.phase or ("Bound" if held else "Available")
+    return replace(volume, spec=filled(spec, VOLUME_SPEC), status=replace(status, phase=phase))
 
 
 def default_claim(
     claim: PersistentVolumeClaim, classes: Sequence[StorageClass] = ()
 ) -> PersistentVolumeClaim:
     """Default the mode, the phase and, if there is a default class, the storage class."""
-    spec, status = claim.spec, claim.status
-    storage_class = spec.storage_class_name
-    if storage_class is None and BETA_STORAGE_CLASS not in claim.annotations:
-        storage_class = default_storage_class_of(classes)
-    return replace(
-        claim,
-        spec=replace(
-            spec, volume_mode=spec.volume_mode or "Filesystem", storage_class_name=storage_class
-        ),
-        status=replace(status, phase=status.phase or "Pending"),
-    )
+    spec = filled(claim.spec, CLAIM_SPEC)
+    if not has_storage_class(spec.storage_class_name, claim.annotations):
+        spec = replace(spec, storage_class_name=default_storage_class_of(classes))
+    return replace(claim, spec=spec, status=filled(claim.status, CLAIM_STATUS))
+
+
+def has_storage_class(name: str | None, annotations: Mapping[str, str]) -> bool:
+    """Return whether a claim names its storage class in its spec, even as "", or by annotation."""
+    # component-helpers: storage/volume/helpers.go (PersistentVolumeClaimHasClass)
+    return name is not None or BETA_STORAGE_CLASS in annotations
 
 
 def default_storage_class_of(classes: Iterable[StorageClass]) -> str | None:
@@ -197,27 +205,6 @@ def default_class_name(classes: Iterable[tuple[str, Mapping[str, str], str]]) ->
     return min((name for created, name in marked if created == newest), default=None)
 
 
-def default_storage_class(storage_class: StorageClass) -> StorageClass:
-    """Default the reclaim policy and the binding mode."""
-    return replace(
-        storage_class,
-        reclaim_policy=storage_class.reclaim_policy or "Delete",
-        volume_binding_mode=storage_class.volume_binding_mode or "Immediate",
-    )
-
-
 def default_driver(driver: CSIDriver) -> CSIDriver:
     """Default the spec of a CSI driver."""
-    spec = driver.spec
-    return replace(
-        driver,
-        spec=replace(
-            spec,
-            attach_required=spec.attach_required is not False,
-            pod_info_on_mount=bool(spec.pod_info_on_mount),
-            storage_capacity=bool(spec.storage_capacity),
-            fs_group_policy=spec.fs_group_policy or "ReadWriteOnceWithFSType",
-            volume_lifecycle_modes=spec.volume_lifecycle_modes or ("Persistent",),
-            requires_republish=bool(spec.requires_republish),
-        ),
-    )
+    return replace(driver, spec=filled(driver.spec, CSI_DRIVER_SPEC))

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.patch.strategic import apply_strategic_patch
-from mooring.apiserver.refusals import Refusal
-from mooring.apiserver.schema.table import types
+from mooring.controlplane.strategic_patch import apply_strategic_patch, patched
+from mooring.controlplane.type_table import types
+from mooring.errors import ApiError
 
 DEPLOYMENT = types().get("apps.v1.Deployment")
 
@@ -30,7 +30,7 @@ def live() -> dict[str, Any]:
     }
 
 
-def patched(patch: dict[str, Any]) -> dict[str, Any]:
+def merged(patch: dict[str, Any]) -> dict[str, Any]:
     return apply_strategic_patch(DEPLOYMENT, live(), patch)
 
 
@@ -43,45 +43,45 @@ def names(found: dict[str, Any]) -> list[str]:
 
 
 def test_items_merge_by_their_key_and_plain_lists_are_replaced() -> None:
-    found = patched(containers({"name": "one", "image": "9", "args": ["c"]}, {"name": "three"}))
+    found = merged(containers({"name": "one", "image": "9", "args": ["c"]}, {"name": "three"}))
     first = found["spec"]["template"]["spec"]["containers"][0]
     assert first == {"name": "one", "image": "9", "args": ["c"], "env": [{"name": "X"}]}
     assert names(found) == ["one", "three", "two"]
 
 
 def test_an_item_is_deleted() -> None:
-    assert names(patched(containers({"$patch": "delete", "name": "one"}))) == ["two"]
+    assert names(merged(containers({"$patch": "delete", "name": "one"}))) == ["two"]
 
 
 def test_a_list_is_replaced_where_one_item_says_so() -> None:
-    assert names(patched(containers({"$patch": "replace"}, {"name": "solo"}))) == ["solo"]
+    assert names(merged(containers({"$patch": "replace"}, {"name": "solo"}))) == ["solo"]
 
 
 def test_the_order_is_the_one_asked_for() -> None:
     order = {"$setElementOrder/containers": [{"name": "two"}, {"name": "new"}, {"name": "one"}]}
-    assert names(patched(containers({"name": "new"}, **order))) == ["two", "new", "one"]
+    assert names(merged(containers({"name": "new"}, **order))) == ["two", "new", "one"]
 
 
 def test_keys_not_retained_go() -> None:
     strategy = {"$retainKeys": ["type"], "type": "Recreate"}
-    assert patched({"spec": {"strategy": strategy}})["spec"]["strategy"] == {"type": "Recreate"}
+    assert merged({"spec": {"strategy": strategy}})["spec"]["strategy"] == {"type": "Recreate"}
 
 
 def test_a_map_is_replaced_or_emptied() -> None:
-    found = patched({"metadata": {"labels": {"$patch": "replace", "c": "d"}}})
+    found = merged({"metadata": {"labels": {"$patch": "replace", "c": "d"}}})
     assert found["metadata"]["labels"] == {"c": "d"}
-    assert patched({"spec": {"strategy": {"$patch": "delete"}}})["spec"]["strategy"] == {}
+    assert merged({"spec": {"strategy": {"$patch": "delete"}}})["spec"]["strategy"] == {}
 
 
 def test_scalars_are_added_to_and_deleted_from_lists() -> None:
-    added = patched({"metadata": {"finalizers": ["x/3"]}})
+    added = merged({"metadata": {"finalizers": ["x/3"]}})
     assert added["metadata"]["finalizers"] == ["x/3", "x/1", "x/2"]
-    gone = patched({"metadata": {"$deleteFromPrimitiveList/finalizers": ["x/1"]}})
+    gone = merged({"metadata": {"$deleteFromPrimitiveList/finalizers": ["x/1"]}})
     assert gone["metadata"]["finalizers"] == ["x/2"]
 
 
 def test_null_deletes() -> None:
-    assert patched({"metadata": {"labels": {"a": None}}})["metadata"]["labels"] == {}
+    assert merged({"metadata": {"labels": {"a": None}}})["metadata"]["labels"] == {}
 
 
 @pytest.mark.parametrize(
@@ -111,6 +111,28 @@ def test_null_deletes() -> None:
     ],
 )
 def test_bad_patches_are_refused(patch: dict[str, Any], code: int, text: str) -> None:
-    with pytest.raises(Refusal) as raised:
-        patched(patch)
-    assert (raised.value.code, str(raised.value)) == (code, text)
+    with pytest.raises(ApiError) as raised:
+        merged(patch)
+    assert (raised.value.status, raised.value.message) == (code, text)
+
+
+def test_type_of_the_object_decides_which_lists_merge() -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "spec": {"tolerations": [{"key": "a"}]}}
+    change = {"spec": {"tolerations": [{"key": "b"}]}, "metadata": {"finalizers": ["x/1"]}}
+    result = patched(pod, change)
+    assert result["spec"]["tolerations"] == [{"key": "b"}]
+    assert result["metadata"]["finalizers"] == ["x/1"]
+    assert pod["spec"] == {"tolerations": [{"key": "a"}]}
+
+
+def test_patch_is_not_changed() -> None:
+    order = {"$setElementOrder/containers": [{"name": "two"}, {"name": "one"}]}
+    patch = containers({"name": "two"}, **order)
+    assert names(merged(patch)) == names(merged(patch)) == ["two", "one"]
+
+
+def test_custom_resource_does_not_support_strategic_patches() -> None:
+    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "spec": {}}
+    with pytest.raises(ApiError) as raised:
+        patched(thing, {"spec": {"a": 1}})
+    assert (raised.value.status, raised.value.reason) == (415, "UnsupportedMediaType")

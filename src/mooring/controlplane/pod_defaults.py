@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from mooring.api.containers import Container, ContainerPort, ResourceRequirements
@@ -35,12 +36,25 @@ from mooring.api.workload_pod_group import (
     SingleDisruptionMode,
 )
 from mooring.api.workloads import PriorityClass
+from mooring.controlplane.field_defaults import CONTAINER_PORT, POD_SPEC, filled
+from mooring.controlplane.priority_classes import (
+    PREEMPT_LOWER_PRIORITY,
+    default_priority_class,
+    no_priority_class,
+)
 from mooring.errors import ObjectError
 
-DEFAULT_SCHEDULER_NAME = "default-scheduler"
-DEFAULT_GRACE_PERIOD_SECONDS = 30
-PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
-SCHEDULING_GATED = "SchedulingGated"
+Object = dict[str, Any]
+
+#: The condition of a new pod with scheduling gates.
+GATED_CONDITION = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
+
+T = TypeVar("T")
 
 _NANOS_PER_MILLI = 1_000_000
 _SPEC_ONLY = RequestOptions(use_status_resources=False)
@@ -50,18 +64,10 @@ def default_pod(pod: Pod, priority_classes: Mapping[str, PriorityClass]) -> Pod:
     """Return a pod as the API server would store it."""
     spec = pod.spec
     spec = replace(
-        spec,
+        filled(spec, POD_SPEC),
         containers=tuple(_container(c, spec.host_network) for c in spec.containers),
         init_containers=tuple(_container(c, spec.host_network) for c in spec.init_containers),
-        overhead=_rounded(spec.overhead),
-        restart_policy=spec.restart_policy or "Always",
-        dns_policy=spec.dns_policy or "ClusterFirst",
-        scheduler_name=spec.scheduler_name or DEFAULT_SCHEDULER_NAME,
-        termination_grace_period_seconds=(
-            DEFAULT_GRACE_PERIOD_SECONDS
-            if spec.termination_grace_period_seconds is None
-            else spec.termination_grace_period_seconds
-        ),
+        overhead=rounded(spec.overhead),
         affinity=_affinity(spec.affinity, pod.labels),
         topology_spread_constraints=tuple(
             _constraint(constraint, pod.labels) for constraint in spec.topology_spread_constraints
@@ -72,7 +78,7 @@ def default_pod(pod: Pod, priority_classes: Mapping[str, PriorityClass]) -> Pod:
     return _status(pod)
 
 
-def _rounded(resources: ResourceList) -> ResourceList:
+def rounded(resources: ResourceList) -> ResourceList:
     """Round amounts finer than a thousandth up, as the API server does before storing them."""
     if all(parse_nanos(quantity) % _NANOS_PER_MILLI == 0 for quantity in resources.values()):
         return resources
@@ -86,10 +92,8 @@ def _round(text: QuantityText) -> QuantityText:
 
 def _container(container: Container, host_network: bool) -> Container:
     resources = container.resources
-    limits = _rounded(resources.limits)
-    requests = {**_rounded(resources.requests)}
-    for name, limit in limits.items():
-        requests.setdefault(name, limit)
+    limits = rounded(resources.limits)
+    requests = with_limits(rounded(resources.requests), limits)
     return replace(
         container,
         resources=replace(resources, limits=limits, requests=requests),
@@ -97,11 +101,15 @@ def _container(container: Container, host_network: bool) -> Container:
     )
 
 
+def with_limits(requests: Mapping[str, T], limits: Mapping[str, T]) -> dict[str, T]:
+    """Return the requests of a container, which are its limits where it has none."""
+    return {**requests, **{name: limits[name] for name in limits if name not in requests}}
+
+
 def _port(port: ContainerPort, host_network: bool) -> ContainerPort:
-    host_port = port.host_port
-    if host_network and not host_port:
-        host_port = port.container_port
-    return replace(port, protocol=port.protocol or "TCP", host_port=host_port)
+    port = filled(port, CONTAINER_PORT)
+    host_port = port.host_port or (port.container_port if host_network else 0)
+    return port if host_port == port.host_port else replace(port, host_port=host_port)
 
 
 def _pod_level(pod: Pod) -> PodSpec:
@@ -109,8 +117,8 @@ def _pod_level(pod: Pod) -> PodSpec:
     resources = pod.spec.resources
     if resources is None or not (resources.limits or resources.requests):
         return pod.spec
-    limits = dict(_rounded(resources.limits))
-    requests = dict(_rounded(resources.requests))
+    limits = dict(rounded(resources.limits))
+    requests = dict(rounded(resources.requests))
     for name, nanos in container_limits(pod).items():
         if name.startswith(HUGE_PAGES_PREFIX) and name not in requests:
             limits.setdefault(name, str(Quantity.from_nanos(nanos, "BinarySI")))
@@ -141,11 +149,11 @@ def default_pod_group(
     """Return a group, of pods or of groups, with its priority and disruption mode; raise
     ObjectError if its PriorityClass is unknown."""
     spec, name = group.spec, group.spec.priority_class_name
-    found = priority_classes.get(name) if name else _default_class(priority_classes.values())
+    found = priority_classes.get(name) if name else _default_class(priority_classes)
     if spec.priority is None:
         if name and found is None:
             raise ObjectError(
-                f"{group.kind} {group.key}: no PriorityClass with name {name} was found",
+                f"{group.kind} {group.key}: {no_priority_class(name)}",
                 path="spec.priorityClassName",
             )
         spec = replace(spec, priority=0 if found is None else found.value)
@@ -156,7 +164,7 @@ def default_pod_group(
 
 def _priority(spec: PodSpec, classes: Mapping[str, PriorityClass]) -> PodSpec:
     name = spec.priority_class_name
-    found = classes.get(name) if name else _default_class(classes.values())
+    found = classes.get(name) if name else _default_class(classes)
     policy = PREEMPT_LOWER_PRIORITY if found is None else found.preemption_policy
     policy = spec.preemption_policy or policy or PREEMPT_LOWER_PRIORITY
     if spec.priority is not None:
@@ -170,28 +178,34 @@ def _priority(spec: PodSpec, classes: Mapping[str, PriorityClass]) -> PodSpec:
             preemption_policy=policy,
         )
     if name:
-        raise ObjectError(
-            f"no PriorityClass with name {name} was found", path="spec.priorityClassName"
-        )
+        raise ObjectError(no_priority_class(name), path="spec.priorityClassName")
     return replace(spec, priority=0, preemption_policy=policy)
 
 
-def _default_class(classes: Iterable[PriorityClass]) -> PriorityClass | None:
-    """Return the global default class; if there are several, the one with the lowest value."""
-    return min((c for c in classes if c.global_default), key=lambda c: c.value, default=None)
+def _default_class(classes: Mapping[str, PriorityClass]) -> PriorityClass | None:
+    return default_priority_class((c, c.global_default, c.value) for c in classes.values())
+
+
+def label_requirements(
+    keys: Iterable[str], operator: str, labels: Mapping[str, str]
+) -> list[Object]:
+    """Return requirements that pods have (In) or lack (NotIn) a pod's own values of labels.
+
+    The API server adds them to selectors beside `matchLabelKeys` and `mismatchLabelKeys`.
+    """
+    # kubernetes: pkg/registry/core/pod/strategy.go
+    return [
+        {"key": key, "operator": operator, "values": [labels[key]]} for key in keys if key in labels
+    ]
 
 
 def _merge(
     selector: LabelSelector | None, keys: Iterable[str], operator: str, labels: Mapping[str, str]
 ) -> LabelSelector | None:
-    """Require that matching pods have (In) or lack (NotIn) the pod's own values of these labels."""
     if selector is None:
         return None
-    merged = tuple(
-        LabelSelectorRequirement(key=key, operator=operator, values=(labels[key],))
-        for key in keys
-        if key in labels
-    )
+    found = label_requirements(keys, operator, labels)
+    merged = msgspec.convert(found, tuple[LabelSelectorRequirement, ...])
     # If the object came from a server, they are merged already.
     merged = tuple(r for r in merged if r not in selector.match_expressions)
     if not merged:
@@ -248,14 +262,7 @@ def _status(pod: Pod) -> Pod:
     status = pod.status
     conditions = status.conditions
     if pod.spec.scheduling_gates and not any(c.type == "PodScheduled" for c in conditions):
-        conditions += (
-            Condition(
-                type="PodScheduled",
-                status="False",
-                reason=SCHEDULING_GATED,
-                message="Scheduling is blocked due to non-empty scheduling gates",
-            ),
-        )
+        conditions += (msgspec.convert(GATED_CONDITION, Condition),)
     return replace(
         pod, status=replace(status, phase=status.phase or "Pending", conditions=conditions)
     )

@@ -12,9 +12,8 @@ from collections.abc import Hashable
 from typing import Any
 
 from mooring.api.go_format import go_text, go_type
-from mooring.apiserver.refusals import Refusal, bad_request, failure, unprocessable
-from mooring.apiserver.schema.canonical import plain
-from mooring.apiserver.schema.table import Field, StructType
+from mooring.controlplane.type_table import Field, StructType, types
+from mooring.errors import ApiError
 
 Object = dict[str, Any]
 
@@ -29,25 +28,53 @@ BAD_RETAIN_KEYS = "invalid patch format of retainKeys"
 BAD_PRIMITIVE_LIST = "invalid patch format of primitive list"
 BAD_ORDER = "invalid patch format of setElementOrder list"
 MERGING_LISTS = "merging lists cannot yet be specified in the patch"
+UNPROCESSABLE = "the server rejected our request due to an error in our request"
+NOT_STRATEGIC = (
+    "the body of the request was in an unknown format - accepted media types include: "
+    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+)
 
 
 def apply_strategic_patch(type: StructType | None, document: Object, patch: Object) -> Object:
-    """Return a patched copy of an object; what the patch does not touch is shared."""
-    return _merge_map(document, plain(patch), type)
+    """Return a patched copy of an object; what the patch does not touch is shared.
+
+    A patch that cannot be applied raises ApiError.
+    """
+    return _merge_map(document, patch, type)
 
 
-def _no_merge_key(item: Any, key: str) -> Refusal:
-    return failure(f"map: {go_text(item)} does not contain declared merge key: {key}")
+def patched(document: Object, patch: Object) -> Object:
+    """Return a patched copy of an object with `apiVersion` and `kind`.
+
+    Custom resources do not support strategic merge patches, which raises ApiError.
+    """
+    type = types().find(document["apiVersion"], document["kind"])
+    if type is None:
+        raise ApiError(415, NOT_STRATEGIC, reason="UnsupportedMediaType")
+    return apply_strategic_patch(type, document, patch)
 
 
-def _bad_directive(directive: Any, patch: Object) -> Refusal:
-    return failure(f"unknown patch type: {go_text(directive)} in map: {go_text(patch)}")
+def _bad_request(message: str) -> ApiError:
+    return ApiError(400, message, reason="BadRequest")
 
 
-def _wrong_argument(expected: str, value: Any) -> Refusal:
+def _failure(message: str) -> ApiError:
+    """Return the error of a malformed patch, which is a plain Go error in kube-apiserver."""
+    return ApiError(400, message)
+
+
+def _no_merge_key(item: Any, key: str) -> ApiError:
+    return _failure(f"map: {go_text(item)} does not contain declared merge key: {key}")
+
+
+def _bad_directive(directive: Any, patch: Object) -> ApiError:
+    return _failure(f"unknown patch type: {go_text(directive)} in map: {go_text(patch)}")
+
+
+def _wrong_argument(expected: str, value: Any) -> ApiError:
     # The patch is decoded by encoding/json, which makes every number a float64.
     received = "float64" if value.__class__ is int else go_type(value)
-    return failure(f"expected a {expected}, but received a {received}")
+    return _failure(f"expected a {expected}, but received a {received}")
 
 
 def _field(type: StructType | None, name: str) -> Field | None:
@@ -64,7 +91,7 @@ def _inner(field: Field | None) -> StructType | None:
 def _merge_map(original: Object, patch: Object, type: StructType | None) -> Object:
     if DIRECTIVE in patch:
         return _directive(patch)
-    original = dict(original)
+    original, patch = dict(original), dict(patch)
     _retain_keys(original, patch)
     for key in [key for key in patch if key.startswith(SET_ORDER)]:
         _merge_ordered(original, patch, key, type)
@@ -73,7 +100,7 @@ def _merge_map(original: Object, patch: Object, type: StructType | None) -> Obje
         if deleting:
             prefix, _, key = key.partition("/")
             if prefix != DELETE_FROM or not key:
-                raise bad_request(BAD_PRIMITIVE_LIST)
+                raise _bad_request(BAD_PRIMITIVE_LIST)
         if value is None:
             original.pop(key, None)
             continue
@@ -119,13 +146,13 @@ def _retain_keys(original: Object, patch: Object) -> None:
         return
     kept = patch.pop(RETAIN_KEYS)
     if not isinstance(kept, list):
-        raise bad_request(BAD_RETAIN_KEYS)
+        raise _bad_request(BAD_RETAIN_KEYS)
     names = {name for name in kept if isinstance(name, str)}
     for key, value in patch.items():
         if value is None or key.startswith((DELETE_FROM, SET_ORDER)):
             continue
         if key not in names:
-            raise bad_request(BAD_RETAIN_KEYS)
+            raise _bad_request(BAD_RETAIN_KEYS)
     for key in [key for key in original if key not in names]:
         del original[key]
 
@@ -137,7 +164,7 @@ def _merge_ordered(original: Object, patch: Object, key: str, type: StructType |
         raise _wrong_argument("[]interface {}", order)
     prefix, _, name = key.partition("/")
     if prefix != SET_ORDER or not name:
-        raise bad_request(BAD_ORDER)
+        raise _bad_request(BAD_ORDER)
     live, changes = original.get(name), patch.get(name)
     for value in (live, changes):
         if value is not None and not isinstance(value, list):
@@ -145,7 +172,7 @@ def _merge_ordered(original: Object, patch: Object, key: str, type: StructType |
     field = _field(type, name)
     if field is None:
         where = type.name if type is not None else ""
-        raise failure(f'unable to find api field in struct {where} for the json field "{name}"')
+        raise _failure(f'unable to find api field in struct {where} for the json field "{name}"')
     merge_key = field.merge_key
     _check_order(changes or [], order, merge_key)
     if live is None and changes is None:
@@ -173,7 +200,7 @@ def _check_order(changes: list[Any], order: list[Any], merge_key: str) -> None:
         if at < len(kept) and _key_of(kept[at], merge_key) == _key_of(item, merge_key):
             at += 1
     if at < len(kept):
-        raise failure(
+        raise _failure(
             f"The order in patch list:\n{go_text(changes)}\n doesn't match {SET_ORDER} list:\n"
             f"{go_text(order)}\n"
         )
@@ -212,10 +239,10 @@ def _element_kind(*lists: list[Any]) -> type | None:
     for items in lists:
         for item in items:
             if isinstance(item, list):
-                raise unprocessable()
+                raise ApiError(422, UNPROCESSABLE, reason="Invalid")
             found = float if isinstance(item, int | float) else item.__class__
             if kind is not None and found is not kind:
-                raise failure(f"list element types are not identical: {go_text(list(lists))}")
+                raise _failure(f"list element types are not identical: {go_text(list(lists))}")
             kind = found
     return kind
 
@@ -237,7 +264,7 @@ def _merge_list(live: list[Any], changes: list[Any], field: Field | None, deleti
         return _ordered(named, others, changes, live, "")
     if not merge_key:
         where = field.name if field is not None else ""
-        raise failure(f"cannot merge lists without merge key for {where}")
+        raise _failure(f"cannot merge lists without merge key for {where}")
     return _merge_maps(live, changes, merge_key, _inner(field))
 
 
@@ -258,7 +285,7 @@ def _merge_maps(
         elif directive == _REPLACE:
             replace = True
         elif directive == _MERGE:
-            raise failure(MERGING_LISTS)
+            raise _failure(MERGING_LISTS)
         else:
             raise _bad_directive(directive, item)
     if replace:

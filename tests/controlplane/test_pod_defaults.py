@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from mooring.api import Pod, WorkloadPodGroup, WorkloadPodGroupSpec, decode_as, encode
-from mooring.api.default_values import SYSTEM_PRIORITY_CLASSES
 from mooring.api.meta import ObjectMeta
-from mooring.api.pod_defaults import default_pod, default_pod_group
 from mooring.api.workloads import PriorityClass
+from mooring.controlplane.default_values import SYSTEM_PRIORITY_CLASSES
+from mooring.controlplane.pod_defaults import default_pod, default_pod_group
 from mooring.errors import ObjectError
 
 SYSTEM = {found.name: found for found in SYSTEM_PRIORITY_CLASSES}

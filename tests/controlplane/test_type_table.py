@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.apiserver.schema.table import LIST, MAP, STRUCT, types
+from mooring.controlplane.type_table import LIST, MAP, STRUCT, types
 
 
 def test_a_kind_is_found_in_its_group_version_alone() -> None:

@@ -1,10 +1,20 @@
+"""The volumes that are provisioned for claims."""
+
 from __future__ import annotations
 
 from typing import Any
 
-from mooring.api import CSINode, Node, PersistentVolumeClaim, StorageClass
+from msgspec.structs import replace
+
+from mooring.api import CSINode, Node, PersistentVolumeClaim, StorageClass, encode
 from mooring.api.kinds import decode_as
-from mooring.controllers.provisioning import new_volume
+from mooring.controlplane.provisioning import (
+    has_provisioner,
+    provisioned_volume,
+    with_provisioner,
+)
+
+Object = dict[str, Any]
 
 CLAIM = decode_as(
     {
@@ -29,6 +39,12 @@ def _node(**labels: str) -> Node:
 def _drivers(name: str, *keys: str) -> CSINode:
     driver = {"name": name, "nodeID": "x", "topologyKeys": list(keys)}
     return decode_as({"metadata": {"name": "x"}, "spec": {"drivers": [driver]}}, CSINode)
+
+
+def new_volume(
+    claim: PersistentVolumeClaim, given: StorageClass, node: Node | None, csi_node: CSINode | None
+) -> Object:
+    return encode(provisioned_volume(claim, given, node, csi_node))
 
 
 def test_a_volume_is_made_for_its_claim() -> None:
@@ -75,3 +91,24 @@ def test_a_volume_without_a_known_place_is_reached_from_everywhere() -> None:
     node = _node(zone="z")
     for csi_node in (None, _drivers("other.io", "zone"), _drivers("d.io", "absent")):
         assert "nodeAffinity" not in new_volume(CLAIM, _class(), node, csi_node)["spec"]
+
+
+def test_volume_has_the_attributes_class_of_its_claim() -> None:
+    claim = replace(CLAIM, spec=replace(CLAIM.spec, volume_attributes_class_name="gold"))
+    spec = new_volume(claim, _class(), None, None)["spec"]
+    assert spec["volumeAttributesClassName"] == "gold"
+
+
+def test_claim_names_its_provisioner() -> None:
+    named = with_provisioner(CLAIM, _class())
+    assert named.metadata.annotations == {
+        "volume.kubernetes.io/storage-provisioner": "d.io",
+        "volume.beta.kubernetes.io/storage-provisioner": "d.io",
+    }
+    assert with_provisioner(named, _class()) is named
+
+
+def test_classes_without_a_provisioner_have_no_volumes() -> None:
+    assert has_provisioner(_class())
+    assert not has_provisioner(None)
+    assert not has_provisioner(_class(provisioner="kubernetes.io/no-provisioner"))

@@ -222,7 +222,7 @@ class Table:
 @cache
 def types() -> Table:
     """Return the table, which is read once from the package's data."""
-    file = resources.files("mooring.apiserver.schema").joinpath("types.txt")
+    file = resources.files("mooring.controlplane").joinpath("types.txt")
     return Table(file.read_text(encoding="utf-8"))
 
 
