@@ -210,7 +210,8 @@ def _check_scheme(url: str) -> None:
     found = _SCHEME.match(url)
     scheme = found[1].lower() if found else ""
     if not scheme and ":" in url.partition("/")[0]:
-        raise ExtenderError(f'parse "{safe_url(url)}": first path segment in URL cannot contain colon')
+        shown = safe_url(url)
+        raise ExtenderError(f'parse "{shown}": first path segment in URL cannot contain colon')
     if scheme not in ("http", "https"):
         raise ExtenderError(f'{_post(url)}: unsupported protocol scheme "{scheme}"')
 
