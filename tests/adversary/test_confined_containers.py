@@ -298,6 +298,17 @@ async def test_no_variable_loads_code(container: Container, environment: dict[st
     assert not container.mark.exists()
 
 
+@pytest.mark.parametrize(
+    "environment", [{"A=B": "x"}, {"": "x"}, {"A\0": "x"}, {"A": "x\0y"}], ids=repr
+)
+async def test_a_variable_that_no_process_can_have_is_one_line(
+    container: Container, environment: dict[str, str]
+) -> None:
+    assert await container.run(["run", *RUNS], environment) == 1
+    (line,) = container.log.splitlines()
+    assert "error: a process cannot have the environment variable " in line
+
+
 @pytest.mark.parametrize("image", ["confined", "free"])
 async def test_no_variable_makes_a_library_write_files(container: Container, image: str) -> None:
     names = ("TMPDIR", "TEMP", "TMP")

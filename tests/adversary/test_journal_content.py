@@ -161,6 +161,22 @@ def test_a_file_that_expands_without_end_is_refused(
     check_refused(tmp_path, capsys, "expands to more than 100 times its size")
 
 
+@pytest.mark.parametrize("size", [1, 50], ids=["a frame each", "many in a frame"])
+def test_a_segment_with_many_beginnings_is_refused_at_the_second(
+    size: int,
+    tmp_path: Path,
+    lines: Sequence[bytes],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    count = 2000
+    segment_path(tmp_path, 1).write_bytes(make_frame(lines[0] * size) * (count // size))
+    sizes = count_checked(monkeypatch)
+    check_refused(tmp_path, capsys, "has a second beginning")
+    # Each way reads little more than the first two.
+    assert len(sizes) <= 40
+
+
 def test_segments_that_are_far_apart_are_compared_quickly(
     tmp_path: Path, lines: Sequence[bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from mooring.errors import ApiError, NoAnswerError
 from mooring.framework.handle import HttpAnswer
 from mooring.journal.entries import Fetched, SegmentHead
 from mooring.journal.frames import read_frames
+from mooring.journal.omission import LAST_APPLIED
 from mooring.journal.segments import list_segments
 from mooring.observe.logs import KlogFormatter
 from tests.journal.journals import read
@@ -34,6 +34,7 @@ def planted(kind: str) -> str:
     return f"{PLANTED}{kind}-0123456789"
 
 
+EXTENDER = f"http://me:{planted('extender-user')}@127.0.0.1:1/x?key={planted('extender-query')}"
 ADDRESS = f"http://me:{planted('user')}@web.example/{{}}?key={planted('query')}"
 
 
@@ -102,6 +103,74 @@ def objects() -> Iterator[tuple[str, dict[str, Any]]]:
     ):
         spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], name: source}
         yield "/api/v1/persistentvolumes", {"metadata": {"name": f"v-{name.lower()}"}, "spec": spec}
+        source = {"inlineVolumeSpec": spec}
+        if name == "csi":
+            yield (
+                "/apis/storage.k8s.io/v1/volumeattachments",
+                {
+                    "metadata": {"name": "a"},
+                    "spec": {"attacher": "d", "nodeName": "node-0", "source": source},
+                },
+            )
+    yield from claims()
+    yield from workloads()
+
+
+def applied(kind: str, **more: Any) -> dict[str, Any]:
+    """Return metadata with the copy of an object that `kubectl apply` makes."""
+    return {"annotations": {LAST_APPLIED: planted(f"applied-{kind}")}, **more}
+
+
+def claims() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a class of devices and a claim with parameters for a driver."""
+
+    def config(kind: str) -> dict[str, Any]:
+        parameters = {"apiVersion": "a/v1", "kind": "K", "key": planted(f"{kind}-parameter")}
+        return {"config": [{"opaque": {"driver": "example.com", "parameters": parameters}}]}
+
+    group = "/apis/resource.k8s.io/v1"
+    yield f"{group}/deviceclasses", {"metadata": {"name": "gpu"}, "spec": config("class")}
+    requests = [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]
+    yield (
+        f"{group}/namespaces/default/resourceclaims",
+        {
+            "metadata": applied("claim", name="c"),
+            "spec": {"devices": {"requests": requests} | config("c")},
+        },
+    )
+    devices = {"devices": [{"name": "x"}], "nodeName": "node-0", "driver": "example.com"}
+    pool = {"pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}}
+    yield f"{group}/resourceslices", {"metadata": {"name": "s"}, "spec": devices | pool}
+
+
+def workloads() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield workloads whose templates hold secrets."""
+    storage = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    headers = [{"name": "Authorization", "value": planted("header")}]
+    container = {
+        **secretive_pod()["spec"]["containers"][0],
+        "livenessProbe": {"httpGet": {"path": "/", "port": 80, "httpHeaders": headers}},
+        "lifecycle": {"preStop": {"exec": {"command": [planted("hook")]}}},
+    }
+    first = {"name": "first", "image": "i", "args": [planted("init")]}
+    ephemeral = {"volumeClaimTemplate": {"metadata": applied("volume"), "spec": storage}}
+    volumes = [*secretive_pod()["spec"]["volumes"], {"name": "e", "ephemeral": ephemeral}]
+    metadata = {"labels": {"app": "x"}, **applied("template")}
+    spec = {"containers": [container], "initContainers": [first], "volumes": volumes}
+    common = {"replicas": 0, "template": {"metadata": metadata, "spec": spec}}
+    apps = {**common, "selector": {"matchLabels": {"app": "x"}}}
+    templates = {
+        "volumeClaimTemplates": [{"metadata": applied("template", name="d"), "spec": storage}]
+    }
+    for path, more in (
+        ("/apis/apps/v1/namespaces/default/replicasets", apps),
+        ("/apis/apps/v1/namespaces/default/statefulsets", {**apps, "serviceName": "s"} | templates),
+        (
+            "/api/v1/namespaces/default/replicationcontrollers",
+            {**common, "selector": {"app": "x"}},
+        ),
+    ):
+        yield path, {"metadata": applied("workload", name="w"), "spec": more}
 
 
 def secretive_pod() -> dict[str, Any]:
@@ -124,15 +193,20 @@ def secretive_pod() -> dict[str, Any]:
 async def play(cluster: JournaledCluster) -> None:
     for path, obj in objects():
         made = await cluster.server.ask("POST", path, obj)
-        assert "uid" in made["metadata"], made
+        assert "uid" in made["metadata"], made["message"]
     await cluster.create(node("node-0"), node("node-1"))
     await cluster.create(secretive_pod())
+    claiming = pod("claiming")
+    claiming["spec"]["resourceClaims"] = [{"name": "c", "resourceClaimName": "c"}]
+    await cluster.create(claiming)
     running = asyncio.create_task(cluster.running.scheduler.run())
     for number in range(4):
         await cluster.clock.sleep(3.0)
         await cluster.create(pod(f"more-{number}"))
     ended = {"exitCode": 1, "message": planted("termination")}
-    status = {"containerStatuses": [{"name": "c", "state": {"terminated": ended}}]}
+    waiting = {"reason": "ErrImagePull", "message": planted("waiting")}
+    state = {"state": {"waiting": waiting}, "lastState": {"terminated": ended}}
+    status = {"containerStatuses": [{"name": "c", **state}]}
     path = "/api/v1/namespaces/default/pods/web/status"
     await cluster.server.ask(
         "PATCH", path, {"status": status}, content_type="application/merge-patch+json"
@@ -145,13 +219,17 @@ async def play(cluster: JournaledCluster) -> None:
 def journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> Path:
-    caplog.set_level(logging.INFO)
+    # As with --v=10, and more.
+    caplog.set_level(1, "mooring")
     monkeypatch.setattr("mooring.scheduler.running_scheduler.WebClient", lambda clock: Web())
     config = tmp_path / "config.yaml"
     args = {"address": ADDRESS, "token": planted("token")}
     document = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
+        "extenders": [
+            {"urlPrefix": EXTENDER, "filterVerb": "f", "weight": 1, "ignorable": True},
+        ],
         "profiles": [
             {
                 "plugins": {"multiPoint": {"enabled": [{"name": "Nosy"}]}},
@@ -194,6 +272,10 @@ def test_no_planted_secret_is_in_what_is_written(
     assert "GET http://web.example/answer?key=…" in requests
     text = content(journal)
     assert '"secrets.v1."' in text and '"password"' in text and "restuserkey" in text
+    for kind in ("deviceclasses", "resourceclaims", "volumeattachments", "statefulsets"):
+        assert f'"{kind}.v1.' in text
+    assert '"FromClaim"' in text
+    assert 'Post \\"http://127.0.0.1:1/x?key=…' in text
     assert list(spellings(text)) == []
     formatter = KlogFormatter()
     logged = "\n".join(map(formatter.format, caplog.get_records("setup")))

@@ -74,6 +74,22 @@ async def test_a_port_where_nobody_listens() -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("scheme", "words"), [("http", "dial tcp: lookup extender.invalid"), ("ftp", "unsupported")]
+)
+async def test_failures_name_neither_user_nor_query(scheme: str, words: str) -> None:
+    found = await failure(urlPrefix=f"{scheme}://me:s3cret@extender.invalid/x?key=s3cret")
+    assert found.startswith(f'Post "{scheme}://extender.invalid/x?key=…": {words}')
+    assert "s3cret" not in found
+
+
+async def test_a_response_with_an_error_names_neither_user_nor_query() -> None:
+    async with serving({"filter": 500}) as server:
+        url = server.url.replace("://", "://me:s3cret@")
+        found = await failure(urlPrefix=url)
+    assert found == f"failed filter with extender at URL {server.url}/filter, code 500"
+
+
 async def test_a_name_that_nobody_has() -> None:
     url = "http://extender.invalid"
     expected = f'Post "{url}/filter": dial tcp: lookup extender.invalid: no such host'

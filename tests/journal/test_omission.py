@@ -9,14 +9,17 @@ import pytest
 
 from mooring.api import (
     CustomResource,
+    DeviceClass,
     PersistentVolume,
     Pod,
+    ResourceClaim,
     StorageClass,
+    VolumeAttachment,
     VolumeAttributesClass,
     decode_as,
 )
 from mooring.api.kinds import decode_raw
-from mooring.api.workloads import ReplicaSet
+from mooring.api.workloads import ReplicaSet, StatefulSet
 from mooring.config.secret_values import LEFT_OUT
 from mooring.journal.omission import LAST_APPLIED, OMITTED, encode_object, encode_status
 
@@ -141,11 +144,54 @@ def test_a_class_keeps_the_keys_of_its_parameters(kind: Any) -> None:
     }
 
 
-def test_the_last_messages_of_containers_are_left_out() -> None:
+def test_the_attachment_of_a_volume_keeps_the_keys_of_its_parameters() -> None:
+    source = {"inlineVolumeSpec": {"csi": CSI}}
+    status = {"attached": True, "attachmentMetadata": {"key": SECRET}}
+    found = encoded(decode_as({"spec": {"source": source}, "status": status}, VolumeAttachment))
+    assert found["spec"] == {"source": {"inlineVolumeSpec": {"csi": LEFT_VOLUMES[0]["csi"]}}}
+    assert found["status"] == {"attached": True, "attachmentMetadata": {"key": LEFT_OUT}}
+
+
+PARAMETERS = [{"opaque": {"driver": "d", "parameters": {"kind": "K", "key": {"a": SECRET}}}}]
+LEFT_PARAMETERS = [
+    {"opaque": {"driver": "d", "parameters": {"kind": LEFT_OUT, "key": LEFT_OUT}}},
+]
+
+
+def test_parameters_of_drivers_of_devices_are_left_out() -> None:
+    given = decode_as({"spec": {"config": PARAMETERS}}, DeviceClass)
+    assert encoded(given)["spec"] == {"config": LEFT_PARAMETERS}
+    devices = [{"driver": "d", "pool": "p", "device": "x", "data": {"key": SECRET}}]
+    allocation = {"devices": {"config": [{"source": "FromClaim", **PARAMETERS[0]}]}}
+    status = {"allocation": allocation, "devices": devices}
+    claim = {"spec": {"devices": {"config": PARAMETERS}}, "status": status}
+    found = encoded(decode_as(claim, ResourceClaim))
+    assert found["spec"] == {"devices": {"config": LEFT_PARAMETERS}}
+    left = found["status"]["allocation"]["devices"]["config"]
+    assert left == [{"source": "FromClaim", **LEFT_PARAMETERS[0]}]
+    assert found["status"]["devices"] == [{"driver": "d", "pool": "p", "device": "x"}]
+    crew = decode_raw({"apiVersion": "example.com/v1", "kind": "Crew", "spec": PARAMETERS[0]})
+    assert encoded(crew)["spec"] == LEFT_PARAMETERS[0]
+
+
+def test_templates_of_volume_claims_lose_what_kubectl_has_applied() -> None:
+    template = {"metadata": METADATA, "spec": {"storageClassName": "fast"}}
+    stateful = {"spec": {"volumeClaimTemplates": [template]}}
+    found = encoded(decode_as(stateful, StatefulSet))
+    left = {**template, "metadata": {"name": "x", "annotations": {"kept": "yes"}}}
+    assert found["spec"]["volumeClaimTemplates"] == [left]
+    volumes = [{"name": "v", "ephemeral": {"volumeClaimTemplate": template}}]
+    pod = encoded(decode_as({"spec": {"containers": [LEFT], "volumes": volumes}}, Pod))
+    assert pod["spec"]["volumes"] == [{"name": "v", "ephemeral": {"volumeClaimTemplate": left}}]
+
+
+def test_the_messages_of_containers_are_left_out() -> None:
     ended = {"terminated": {"exitCode": 1, "message": SECRET}}
+    waiting = {"waiting": {"reason": "ErrImagePull", "message": SECRET}}
     statuses = [
         {"name": "a", "state": {"running": {}}, "lastState": ended},
         {"name": "b", "state": ended},
+        {"name": "c", "state": waiting},
     ]
     given = {name: statuses for name in ("containerStatuses", "initContainerStatuses")}
     pod = decode_as({"spec": {"containers": [LEFT]}, "status": given}, Pod)
@@ -155,6 +201,8 @@ def test_the_last_messages_of_containers_are_left_out() -> None:
     for name in given:
         assert found[name][0]["lastState"] == found[name][1]["state"] == left
         assert found[name][0]["state"] == {"running": {}}
+        left_waiting = {"waiting": {"reason": "ErrImagePull", "message": LEFT_OUT}}
+        assert found[name][2]["state"] == left_waiting
     assert pod.status.container_statuses[1].state == ended
 
 

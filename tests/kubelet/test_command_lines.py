@@ -10,7 +10,6 @@ from mooring.kubelet.command_lines import (
     NoSuchProgramError,
     RefusedCommandError,
     command_line,
-    flag_value,
 )
 from mooring.kubelet.image_contents import Image
 
@@ -74,8 +73,3 @@ def test_arguments_of_a_free_image_may_name_a_command() -> None:
 def test_a_shell_is_not_there(image: Image) -> None:
     with pytest.raises(NoSuchProgramError, match='exec: "/bin/sh": executable file not found'):
         command_line({"command": ["/bin/sh"]}, image, {})
-
-
-def test_the_last_of_a_flag_counts() -> None:
-    assert flag_value(["--port=1", "--port", "2"], "port") == "2"
-    assert flag_value(["--ports=1"], "port") is None

@@ -100,6 +100,16 @@ async def test_what_is_in_a_volume(
             "hostPath type check failed: /etc/kubernetes is not a directory",
             id="a folder of the node",
         ),
+        pytest.param(
+            {"downwardAPI": {"items": [{"path": "a\0b", **FIELD}]}},
+            r"[Errno 22] Invalid argument: 'a\x00b'",
+            id="a file with a NUL in its name",
+        ),
+        pytest.param(
+            {"downwardAPI": {"items": [{"path": "a/" * 2000 + "b", **FIELD}]}},
+            "[Errno 36] File name too long",
+            id="a file in a thousand folders",
+        ),
     ],
 )
 async def test_what_is_missing_is_told_as_a_kubelet_does(
@@ -108,6 +118,15 @@ async def test_what_is_missing_is_told_as_a_kubelet_does(
     with pytest.raises(VolumeError) as raised:
         await volumes.lay_out(pod_with({"name": "v", **volume}))
     assert str(raised.value) == f'MountVolume.SetUp failed for volume "v" : {why}'
+
+
+@pytest.mark.parametrize("field", ["mountPath", "subPath"])
+async def test_a_mount_that_no_file_system_can_have_is_an_error_of_the_system(
+    volumes: Volumes, tmp_path: Path, field: str
+) -> None:
+    for path in ("a\0b", "a/" * 2000):
+        with pytest.raises(OSError):
+            await mounted(volumes, tmp_path / "root", {"name": "v", "mountPath": "/m", field: path})
 
 
 async def test_a_service_accounts_volume(volumes: Volumes, tmp_path: Path) -> None:

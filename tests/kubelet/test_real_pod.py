@@ -138,6 +138,14 @@ async def test_a_container_is_started_with_its_command_and_variables(tmp_path: P
         assert len(Process.made) == 1
 
 
+async def test_a_working_directory_that_cannot_be_is_a_failed_start(tmp_path: Path) -> None:
+    async with running_pod(tmp_path, container={"workingDir": "/a\0b"}) as running:
+        await running.sync()
+        assert running.reasons == ["Pulled", "Created", "Failed"]
+        assert running.state["terminated"]["reason"] == "StartError"
+        assert Process.made[0].log._file.closed
+
+
 async def test_a_container_that_fails_backs_off(tmp_path: Path) -> None:
     async with running_pod(tmp_path) as running:
         await running.sync()

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mooring.apiserver.schema.canonical import DecodeError
 from mooring.local.copying import drop_lost_owners, is_dumped, keep
 from tests.apiserver.api_server import GROUP_GATES, ApiServer
 
@@ -49,6 +50,32 @@ def test_what_is_deleted_or_exists_is_left_out() -> None:
     assert kept("/v1/configmaps", _object(data={"a": "2"}), server) is None
     found = server.cluster.lookup("/configmaps", "default", "x")
     assert found is not None and found["data"] == {"a": "1"}
+
+
+@pytest.mark.parametrize(
+    ("path", "obj", "why"),
+    [
+        ("/v1/pods", _object(spec=3), "cannot unmarshal number"),
+        ("/v1/pods", _object(spec={"containers": "x"}), "PodSpec.spec.containers"),
+        ("/v1/pods", _object(spec={"overhead": {"cpu": "much"}}), "quantities must match"),
+        ("/v1/pods", _object(status={"startTime": "now"}), "parsing time"),
+        ("/v1/pods", {"metadata": []}, "ObjectMeta"),
+        ("/v1/pods", {}, "metadata.name is missing"),
+        ("/v1/nodes", _object(spec=[]), "NodeSpec"),
+        ("/v1/pods", _object(metadata={"ownerReferences": ["x"]}), "OwnerReference"),
+        ("/v1/pods", _object(metadata={"finalizers": [[]]}), "finalizers"),
+    ],
+    ids=str,
+)
+def test_a_value_of_another_type_is_refused(path: str, obj: Object, why: str) -> None:
+    with pytest.raises(DecodeError, match=why):
+        kept(path, obj)
+
+
+def test_a_definition_without_content_is_not_served() -> None:
+    definition = {"metadata": _object()["metadata"] | {"namespace": ""}, "spec": None}
+    path = "apiextensions.k8s.io/v1/customresourcedefinitions"
+    assert kept(path, definition) is not None
 
 
 def test_finalizers_that_nobody_removes_here_go() -> None:

@@ -95,6 +95,13 @@ spec:
             'cluster.yaml:2: document 1: Pod "a" is invalid: spec.containers: Required value',
             id="an object that is refused",
         ),
+        pytest.param(
+            "---\napiVersion: v1\nkind: Pod\n"
+            'metadata: {name: a, uid: u, resourceVersion: "1"}\nspec: {containers: x}',
+            "cluster.yaml:2: document 1: json: cannot unmarshal string into Go struct field "
+            "PodSpec.spec.containers",
+            id="an object of another server with a value of another type",
+        ),
     ],
 )
 async def test_what_is_refused_is_named_by_file_and_line(
@@ -112,6 +119,10 @@ async def test_what_is_refused_is_named_by_file_and_line(
     [
         ("kind: Pod", "apiVersion is missing"),
         ("apiVersion: v1\nkind: Pod", "Pod: metadata.name is missing"),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: [b]}",
+            "metadata.namespace must be a text",
+        ),
         (
             "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration",
             "a scheduler's configuration is no object of a cluster: use --config",

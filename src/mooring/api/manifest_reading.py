@@ -65,6 +65,8 @@ def _check_identity(raw: dict[str, Any]) -> None:
     metadata = raw.get("metadata")
     if not isinstance(metadata, dict):
         metadata = {}
+    if not isinstance(metadata.get("namespace") or "", str):
+        raise ObjectError("metadata.namespace must be a text", path="metadata.namespace")
     if not metadata.get("name") and not metadata.get("generateName"):
         raise ObjectError(f"{raw['kind']}: metadata.name is missing", path="metadata.name")
 

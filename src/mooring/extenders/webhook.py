@@ -119,9 +119,12 @@ class Webhook:
             raise ExtenderError(READING_BODY) from None
         except (ConnectError, OSError, ConfigError) as error:
             host = urlsplit(url).hostname or ""
-            raise ExtenderError(f'Post "{url}": {explain_failure(error, host)}') from None
+            raise ExtenderError(f"{_post(url)}: {explain_failure(error, host)}") from None
         if response.status != 200:
-            raise ExtenderError(f"failed {verb} with extender at URL {url}, code {response.status}")
+            shown = safe_url(url)
+            raise ExtenderError(
+                f"failed {verb} with extender at URL {shown}, code {response.status}"
+            )
         return response.body
 
     async def _follow(self, url: str, body: bytes, repeatable: bool) -> Response:
@@ -137,7 +140,7 @@ class Webhook:
             _check_scheme(at)
             if response.status in (301, 302, 303):
                 method, body = "GET", b""
-        raise ExtenderError(f'Post "{at}": stopped after {_MAX_REDIRECTS} redirects')
+        raise ExtenderError(f"{_post(at)}: stopped after {_MAX_REDIRECTS} redirects")
 
     async def _ask(
         self, method: str, url: str, body: bytes, deadline: float, repeatable: bool
@@ -207,9 +210,10 @@ def _check_scheme(url: str) -> None:
     found = _SCHEME.match(url)
     scheme = found[1].lower() if found else ""
     if not scheme and ":" in url.partition("/")[0]:
-        raise ExtenderError(f'parse "{url}": first path segment in URL cannot contain colon')
+        shown = safe_url(url)
+        raise ExtenderError(f'parse "{shown}": first path segment in URL cannot contain colon')
     if scheme not in ("http", "https"):
-        raise ExtenderError(f'Post "{url}": unsupported protocol scheme "{scheme}"')
+        raise ExtenderError(f'{_post(url)}: unsupported protocol scheme "{scheme}"')
 
 
 def _tls_settings(config: ExtenderConfig) -> TlsSettings:
@@ -240,8 +244,13 @@ def _explain_protocol(url: str, error: ProtocolError) -> str:
     if str(error) == CUT:
         return "unexpected EOF"
     if str(error) == CLOSED:
-        return f'Post "{url}": EOF'
-    return f'Post "{url}": net/http: HTTP/1.x transport connection broken: {error}'
+        return f"{_post(url)}: EOF"
+    return f"{_post(url)}: net/http: HTTP/1.x transport connection broken: {error}"
+
+
+def _post(url: str) -> str:
+    """Return a request as Go's errors name it; conditions of pods and journals show them."""
+    return f'Post "{safe_url(url)}"'
 
 
 def explain_failure(error: BaseException, host: str = "") -> str:

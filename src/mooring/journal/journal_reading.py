@@ -157,6 +157,7 @@ class _Segment:
         """Yield the entries in the order of the file, or those whose line is wanted."""
         bodies: dict[str, str] = {}
         path = self.file.path
+        has_begun = False
         for part in itertools.chain.from_iterable(map(_parts, _blocks(self))):
             for entry in self._block_entries(part, is_wanted):
                 _check_time(path, entry)
@@ -167,7 +168,12 @@ class _Segment:
                     yield Permitted(entry.permitted, record.uid)
                 elif type(entry) is Fetched and entry.status:
                     yield self._whole(entry, bodies)
+                elif type(entry) is SegmentHead and has_begun:
+                    raise JournalError(
+                        f"{path} has a second beginning, which no segment has: remove it"
+                    )
                 else:
+                    has_begun = has_begun or type(entry) is SegmentHead
                     yield entry
 
     def _block_entries(

@@ -1,8 +1,9 @@
 """What a journal leaves out of objects: it decides nothing, and may hold secrets.
 
 These are the environment, command, arguments, probes and hooks of containers, also in the templates
-of workloads, their last messages, parameters of volumes and of storage classes, the values of
-Secrets, and the annotation in which `kubectl apply` keeps a copy of the whole object.
+of workloads, the messages of their states, parameters of volumes, of storage classes and of drivers
+of devices, the values of Secrets, and the annotation in which `kubectl apply` keeps a copy of the
+whole object.
 """
 
 from __future__ import annotations
@@ -14,16 +15,20 @@ from msgspec.structs import replace
 
 from mooring.api import (
     CustomResource,
+    DeviceClass,
     KubeObject,
     PersistentVolume,
     Pod,
+    ResourceClaim,
     StorageClass,
+    VolumeAttachment,
     VolumeAttributesClass,
 )
 from mooring.api.containers import Container, ContainerStatus
 from mooring.api.meta import ObjectMeta
 from mooring.api.pod import PodSpec, PodStatus, PodTemplateSpec
 from mooring.api.volumes import Volume
+from mooring.api.workloads import StatefulSet
 from mooring.config.secret_values import LEFT_OUT
 from mooring.errors import safe_url
 from mooring.journal.left_out import bare_secret, is_secret
@@ -47,7 +52,9 @@ _CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
 
 
 #: The maps of volumes whose values are left out: the name of the source, and of the map in it.
-_PARAMETERS = frozenset({("csi", "volumeAttributes"), ("flexVolume", "options")})
+_PARAMETERS = frozenset(
+    {("csi", "volumeAttributes"), ("flexVolume", "options"), ("opaque", "parameters")}
+)
 
 
 def encode_object(obj: KubeObject, kind: str = "") -> msgspec.Raw:
@@ -80,11 +87,62 @@ def _bare(obj: Any) -> Any:
         changes["spec"] = _bare_source(obj.spec)
     elif isinstance(obj, StorageClass | VolumeAttributesClass):
         changes["parameters"] = _without_values(obj.parameters)
+    elif isinstance(obj, VolumeAttachment):
+        changes |= _bare_attachment(obj)
+    elif isinstance(obj, DeviceClass):
+        changes["spec"] = replace(obj.spec, config=_bare_configs(obj.spec.config))
+    elif isinstance(obj, ResourceClaim):
+        changes |= _bare_claim(obj)
     else:
         template = getattr(getattr(obj, "spec", None), "template", None)
         if isinstance(template, PodTemplateSpec):
             changes["spec"] = replace(obj.spec, template=_bare_template(template))
+        if isinstance(obj, StatefulSet):
+            claims = tuple(_bare_value(one, "") for one in obj.spec.volume_claim_templates)
+            changes["spec"] = replace(changes["spec"], volume_claim_templates=claims)
     return replace(obj, **changes) if changes else obj
+
+
+def _bare_attachment(obj: VolumeAttachment) -> dict[str, Any]:
+    """Return the changed fields of the attachment of a volume, which may describe the volume."""
+    changes: dict[str, Any] = {}
+    inline = obj.spec.source.inline_volume_spec
+    if inline is not None:
+        source = replace(obj.spec.source, inline_volume_spec=_bare_source(inline))
+        changes["spec"] = replace(obj.spec, source=source)
+    if obj.status.attachment_metadata:
+        metadata = _without_values(obj.status.attachment_metadata)
+        changes["status"] = replace(obj.status, attachment_metadata=metadata)
+    return changes
+
+
+def _bare_claim(obj: ResourceClaim) -> dict[str, Any]:
+    """Return the changed fields of a claim: what only drivers of devices write and read."""
+    changes: dict[str, Any] = {}
+    devices = obj.spec.devices
+    if devices.config:
+        devices = replace(devices, config=_bare_configs(devices.config))
+        changes["spec"] = replace(obj.spec, devices=devices)
+    status = obj.status
+    allocation = status.allocation
+    if allocation is not None and allocation.devices.config:
+        taken = replace(allocation.devices, config=_bare_configs(allocation.devices.config))
+        status = replace(status, allocation=replace(allocation, devices=taken))
+    if any(one.data is not None for one in status.devices):
+        status = replace(status, devices=tuple(replace(one, data=None) for one in status.devices))
+    if status is not obj.status:
+        changes["status"] = status
+    return changes
+
+
+def _bare_configs(configs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return configurations of devices without the parameters, which only drivers read."""
+    return tuple(
+        replace(one, opaque={**one.opaque, "parameters": _without_values(one.opaque["parameters"])})
+        if "parameters" in one.opaque
+        else one
+        for one in configs
+    )
 
 
 def _bare_metadata(metadata: ObjectMeta) -> ObjectMeta:
@@ -121,7 +179,12 @@ def _bare_pod_spec(spec: PodSpec) -> PodSpec:
 def _bare_volumes(volumes: tuple[Volume, ...]) -> tuple[Volume, ...]:
     """Return volumes without what is left out; the same tuple if there is nothing."""
     for volume in volumes:
-        if volume.csi is not None or volume.flex_volume is not None or volume.git_repo is not None:
+        if (
+            volume.csi is not None
+            or volume.flex_volume is not None
+            or volume.git_repo is not None
+            or volume.ephemeral is not None
+        ):
             return tuple(map(_bare_source, volumes))
     return volumes
 
@@ -136,6 +199,10 @@ def _bare_source(spec: Any) -> Any:
         changes["flex_volume"] = _bare_value(spec.flex_volume, "flexVolume")
     if getattr(spec, "git_repo", None) is not None:
         changes["git_repo"] = _bare_value(spec.git_repo, "gitRepo")
+    template = getattr(getattr(spec, "ephemeral", None), "volume_claim_template", None)
+    if template is not None and LAST_APPLIED in template.metadata.annotations:
+        template = replace(template, metadata=_bare_metadata(template.metadata))
+        changes["ephemeral"] = replace(spec.ephemeral, volume_claim_template=template)
     return replace(spec, **changes) if changes else spec
 
 
@@ -145,13 +212,20 @@ def _without_values(parameters: Any) -> Any:
 
 
 def _bare_status(status: PodStatus) -> PodStatus:
-    """Return the status of a pod without the last messages of containers, which may be logs."""
+    """Return the status of a pod without the messages of containers.
+
+    They may be logs, or name what a container could not be started with.
+    """
     changes: dict[str, Any] = {}
     for field in ("init_container_statuses", "container_statuses", "ephemeral_container_statuses"):
         statuses = getattr(status, field)
-        if any("terminated" in one.state or "terminated" in one.last_state for one in statuses):
+        if any(_has_message(one.state) or _has_message(one.last_state) for one in statuses):
             changes[field] = tuple(map(_bare_container_status, statuses))
     return replace(status, **changes) if changes else status
+
+
+def _has_message(state: dict[str, Any]) -> bool:
+    return any(isinstance(one, dict) and "message" in one for one in state.values())
 
 
 def _bare_container_status(status: ContainerStatus) -> ContainerStatus:
@@ -160,10 +234,10 @@ def _bare_container_status(status: ContainerStatus) -> ContainerStatus:
 
 
 def _bare_state(state: dict[str, Any]) -> dict[str, Any]:
-    ended = state.get("terminated")
-    if not isinstance(ended, dict) or "message" not in ended:
-        return state
-    return {**state, "terminated": {**ended, "message": LEFT_OUT}}
+    return {
+        name: {**one, "message": LEFT_OUT} if isinstance(one, dict) and "message" in one else one
+        for name, one in state.items()
+    }
 
 
 def _bare_containers(containers: tuple[Any, ...]) -> tuple[Any, ...]:

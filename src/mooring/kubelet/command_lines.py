@@ -84,14 +84,3 @@ def command_line(container: Object, image: Image, environment: Mapping[str, str]
 def _is_program(word: str) -> bool:
     """Return whether the first argument names a program, not a command of `mooring`."""
     return "/" in word or word in (OWN, *_SCHEDULERS)
-
-
-def flag_value(words: list[str], name: str) -> str | None:
-    """Return the last value of a flag, written with or without "="; None if it is absent."""
-    found = None
-    for place, word in enumerate(words):
-        if word == f"--{name}" and place + 1 < len(words):
-            found = words[place + 1]
-        elif word.startswith(f"--{name}="):
-            found = word.partition("=")[2]
-    return found

@@ -5,10 +5,11 @@ from __future__ import annotations
 import socket
 from ipaddress import ip_address
 
-from mooring.kubelet.command_lines import flag_value
+from mooring.app.flag_table import ALL
+from mooring.app.flags import parse_flags
+from mooring.errors import ConfigError
 
 _HOST = "127.0.0.1"
-_SECURE_PORT = 10259
 _LAST = 65535
 
 
@@ -25,19 +26,22 @@ class Ports:
         """
         if words[:1] != ["run"]:
             return words
+        try:
+            flags = parse_flags(ALL, words[1:], program="mooring run")
+        except ConfigError:
+            # The process reports the mistake and ends. The last word may be a flag that takes the
+            # next word as its value, so nothing may be added.
+            return words
         changed = [*words]
-        for port_flag, default, address_flag in (
-            ("secure-port", str(_SECURE_PORT), "bind-address"),
-            ("port", "0", "address"),
-        ):
-            given = flag_value(words, port_flag) or default
-            if not given.isdigit() or not 0 < int(given) <= _LAST:
+        for port_flag, address_flag in (("secure-port", "bind-address"), ("port", "address")):
+            given: int = flags[port_flag]
+            if not 0 < given <= _LAST:
                 # Port 0 serves nothing, and the scheduler itself reports an invalid port.
                 continue
-            if _is_reachable(flag_value(words, address_flag) or ""):
+            if _is_reachable(flags[address_flag]):
                 changed.append(f"--{address_flag}={_HOST}")
-            port = self._free(int(given), owner)
-            if str(port) != given:
+            port = self._free(given, owner)
+            if port != given:
                 changed.append(f"--{port_flag}={port}")
         return changed
 

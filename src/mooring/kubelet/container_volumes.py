@@ -9,6 +9,7 @@ does not update it later either.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -28,6 +29,8 @@ _TOKEN_SECONDS = 3600
 # Other users of this machine must not read the files of a pod.
 _OWNER = 0o700
 _READ = 0o400
+#: The most folders of a path within a volume; creating them recurses.
+_MOST_PARTS = 255
 _HOST_PATHS = {
     "Directory": "a directory",
     "File": "a file",
@@ -62,8 +65,8 @@ class Volumes:
                 raise VolumeError(volume["name"], str(error)) from None
             folder.mkdir(mode=_OWNER, parents=True, exist_ok=True)
             if files is not None:
-                files = {inside(name): one for name, one in files.items()}
                 try:
+                    files = {inside(name): one for name, one in files.items()}
                     _write(folder, files, self._written.get(volume["name"], set()))
                 except OSError as error:
                     raise VolumeError(volume["name"], str(error)) from None
@@ -122,10 +125,17 @@ class Volumes:
 def inside(path: str) -> str:
     """Return a path relative to the folder that it is in; `..` does not lead out of it.
 
+    Raise OSError for a path that no file can have, or with too many parts to create.
+
     >>> inside("/../etc/a"), inside("/")
     ('etc/a', '')
     """
-    return os.path.normpath("/" + path).lstrip("/")
+    normal = os.path.normpath("/" + path).lstrip("/")
+    if "\0" in normal:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
+    if normal.count("/") >= _MOST_PARTS:
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+    return normal
 
 
 def _mount(volume: Path, part: str, place: Path) -> None:

@@ -54,7 +54,9 @@ class PodSources:
         due, token = self._tokens.get(key, (0.0, ""))
         if now < due:
             return token
-        metadata, account = self._pod["metadata"], self._pod["spec"]["serviceAccountName"]
+        metadata = self._pod["metadata"]
+        # A pod that a file brought as another server had it may name no account.
+        account = self._pod["spec"].get("serviceAccountName") or "default"
         pod = {"apiVersion": "v1", "kind": "Pod", "name": metadata["name"], "uid": metadata["uid"]}
         spec: Object = {"expirationSeconds": seconds, "boundObjectRef": pod}
         if audience:

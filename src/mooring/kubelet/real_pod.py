@@ -204,8 +204,12 @@ class RealPod:
         log = ContainerLog(self._folder / "logs" / f"{name}.{run}", around.clock)
         process = ContainerProcess(log, partial(self._ended, owner))
         words = around.ports.adapt(words, owner)
-        working = f"/{inside(spec.working_dir or '')}"
-        await process.start(words, variables, root, working, container.image)
+        try:
+            working = f"/{inside(spec.working_dir or '')}"
+            await process.start(words, variables, root, working, container.image)
+        except BaseException:
+            log.close()
+            raise
         container.begin(process, log, format_time(around.clock.wall_time()))
 
     def _ended(self, owner: str) -> None:

@@ -12,7 +12,8 @@ from mooring.api.scheduling import GROUP_FINALIZER
 from mooring.apiserver import strategies, version_conversion
 from mooring.apiserver.resource_store import key_of
 from mooring.apiserver.resource_table import Served
-from mooring.apiserver.schema.canonical import canonical
+from mooring.apiserver.schema.canonical import DecodeError, canonical
+from mooring.apiserver.schema.table import types
 from mooring.apiserver.server_state import ServerState
 from mooring.kubelet.fake_nodes import as_fake_node
 
@@ -32,24 +33,23 @@ def is_dumped(obj: Object) -> bool:
 def keep(cluster: ServerState, served: Served, obj: Object) -> bool:
     """Store an object of another cluster.
 
-    Return False, without storing it, if it is being deleted or its name already exists.
+    Return False, without storing it, if it is being deleted or its name already exists. Raise
+    DecodeError if a value has the wrong type: no server has validated what a file says.
     """
-    metadata = obj["metadata"]
+    full = _decoded(served, obj)
+    metadata = full["metadata"]
     key = key_of(metadata.get("namespace", "") if served.namespaced else "", metadata["name"])
     if metadata.get("deletionTimestamp") or cluster.store.get(served.store, key) is not None:
         return False
-    full = {**obj, "apiVersion": served.group_version, "kind": served.kind}
-    if served.store == "/nodes":
-        full = as_fake_node(full)
+    if served.store == "/nodes" and served.type is not None:
+        full = canonical(served.type, as_fake_node(full))
     elif served.kind == "CustomResourceDefinition":
         # Conversion webhooks of the other cluster cannot be reached.
-        full["spec"] = {**full["spec"], "conversion": {"strategy": "None"}}
+        full["spec"] = {**(full.get("spec") or {}), "conversion": {"strategy": "None"}}
     elif served.kind == "ControllerRevision":
         # Older servers write fields without a value as null, so the revision would not equal the
         # workload's template.
         full["data"] = _without_nulls(full.get("data"))
-    if served.custom is None and served.type is not None:
-        full = canonical(served.type, full)
     # The controllers that remove other finalizers do not run here.
     finalizers = [one for one in metadata.get("finalizers") or () if one in _FINALIZERS]
     full["metadata"] = {**full["metadata"], "finalizers": finalizers}
@@ -59,6 +59,18 @@ def keep(cluster: ServerState, served: Served, obj: Object) -> bool:
     stored = cluster.store.put(served.store, key, full, is_loaded=True)
     strategies.after_write(cluster, served, stored.object, None)
     return True
+
+
+def _decoded(served: Served, obj: Object) -> Object:
+    """Return an object of which each value has its type; of a custom resource, the metadata."""
+    full = {**obj, "apiVersion": served.group_version, "kind": served.kind}
+    if served.custom is None and served.type is not None:
+        full = canonical(served.type, full)
+    else:
+        full["metadata"] = canonical(types().get("meta.v1.ObjectMeta"), obj.get("metadata") or {})
+    if not (full.get("metadata") or {}).get("name"):
+        raise DecodeError("metadata.name is missing")
+    return full
 
 
 def _without_nulls(value: Any) -> Any:

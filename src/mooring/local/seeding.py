@@ -10,6 +10,7 @@ import msgspec
 from mooring.api.manifest_reading import Where
 from mooring.apiserver import bootstrap
 from mooring.apiserver.resource_table import Served
+from mooring.apiserver.schema.canonical import DecodeError
 from mooring.apiserver.server_state import ServerState
 from mooring.client.client import Client
 from mooring.errors import ApiError, ObjectError
@@ -50,7 +51,10 @@ async def seed(
             bootstrap.ensure(cluster, "", "v1", "namespaces", {"metadata": metadata})
         if copying.is_dumped(obj):
             dumped = True
-            copying.keep(cluster, served, obj)
+            try:
+                copying.keep(cluster, served, obj)
+            except DecodeError as error:
+                raise _error(str(error), where) from None
             continue
         try:
             await _create(client, served, namespace, obj)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from mooring.apiserver.resource_table import Served
+from mooring.apiserver.schema.canonical import DecodeError
 from mooring.apiserver.server_state import ServerState
 from mooring.client.client import Client
 from mooring.client.pages import read_pages
@@ -80,8 +81,11 @@ class SourceCluster:
         await self._copy(cluster, _versions(cluster, *_DEFINITIONS), copied)
         for stored in list(cluster.store.items("/".join(_DEFINITIONS))):
             spec = stored.object["spec"]
-            kept = (one["name"] for one in spec["versions"] if one.get("storage"))
-            served = cluster.catalogue.get(spec["group"], next(kept), spec["names"]["plural"])
+            kept = (one["name"] for one in spec.get("versions") or () if one.get("storage"))
+            names = spec.get("names") or {}
+            served = cluster.catalogue.get(
+                spec.get("group", ""), next(kept, ""), names.get("plural", "")
+            )
             if served is not None:
                 await self._copy(cluster, [served], copied)
 
@@ -92,7 +96,10 @@ class SourceCluster:
             path = f"{root}/{served.name}"
             try:
                 async for obj in read_pages(self._client, path, dict[str, Any]):
-                    copied.counts[served.name] += copying.keep(cluster, served, obj)
+                    try:
+                        copied.counts[served.name] += copying.keep(cluster, served, obj)
+                    except DecodeError as error:
+                        copied.left_out.append(f"one of {served.name}: {error}")
                 return
             except ApiError as error:
                 if error.status == 0:

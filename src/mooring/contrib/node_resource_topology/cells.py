@@ -9,6 +9,7 @@ Amounts are whole billionths, so that they are exact.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -35,7 +36,10 @@ _FURTHEST = 2**40
 #: Amounts in billionths by resource.
 Amounts = dict[str, int]
 
-_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+#: A number of Go's int; Python refuses to read very long ones.
+_INTEGER = re.compile(r"([+-]?)0*(\d{1,19})", re.ASCII)
+#: So many problems of an object are described, with so many characters each.
+_MOST_PROBLEMS, _LONGEST_PROBLEM = 5, 200
 _LEVELS = {
     f"{policy}{level}": (name, scope)
     for policy, name in (
@@ -89,9 +93,9 @@ def topology_manager(topology: NodeResourceTopology) -> TopologyManager:
             scope = value
         elif attribute.name == "topologyManagerPolicy" and value in POLICIES:
             policy = value
-        elif attribute.name == "topologyManagerMaxNUMANodes" and _INTEGER.fullmatch(value):
-            number = int(value)
-            if 1 < number < 2**63:
+        elif attribute.name == "topologyManagerMaxNUMANodes":
+            number = _integer(value)
+            if number is not None and 1 < number < 2**63:
                 most = min(number, MAX_CELLS)
     return TopologyManager(policy, scope, most)
 
@@ -110,20 +114,36 @@ def read_cells(topology: NodeResourceTopology) -> NodeCells:
     # Cells of one id share the costs of the last.
     costs = {number: _costs(zone) for number, zone in zones}
     cells = [Cell(number, _available(zone, problems), costs[number]) for number, zone in zones]
-    return NodeCells(topology_manager(topology), cells, tuple(problems))
+    return NodeCells(topology_manager(topology), cells, tuple(_shown(problems)))
+
+
+def _shown(problems: list[str]) -> Iterator[str]:
+    for problem in problems[:_MOST_PROBLEMS]:
+        yield problem if len(problem) <= _LONGEST_PROBLEM else f"{problem[:_LONGEST_PROBLEM]}…"
+    if len(problems) > _MOST_PROBLEMS:
+        yield f"and {len(problems) - _MOST_PROBLEMS} more"
 
 
 def cell_id(name: str) -> int | None:
     """Return the id in the name of a cell ("node-0"); None if it has none, or too high a one."""
     text = name.removeprefix(CELL_PREFIX)
-    if text == name or _INTEGER.fullmatch(text) is None:
+    number = _integer(text)
+    if text == name or number is None:
         return None
-    number = int(text)
     return number if 0 <= number <= MAX_CELL_ID else None
 
 
+def _integer(text: str) -> int | None:
+    found = _INTEGER.fullmatch(text)
+    return int(found[1] + found[2]) if found is not None else None
+
+
 def _costs(zone: TopologyZone) -> dict[int, int]:
-    return {number: cost.value for cost in zone.costs if (number := cell_id(cost.name)) is not None}
+    return {
+        number: max(-_FURTHEST, min(cost.value, _FURTHEST))
+        for cost in zone.costs
+        if (number := cell_id(cost.name)) is not None
+    }
 
 
 def _available(zone: TopologyZone, problems: list[str]) -> Amounts:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from mooring.contrib.node_resource_topology.cells import (
 
 #: The distance to a cell of which none is known. # ACPI: 255 means unknown
 UNKNOWN_DISTANCE = 255
+#: The most combinations of cells that are tried for a request: all of those of 12 cells.
+MOST_COMBINATIONS = 2**12
 _UNKNOWN = np.float32(UNKNOWN_DISTANCE)
 #: Further away than cells can be.
 _FAR = np.float32(256)
@@ -59,9 +62,12 @@ def only_elsewhere(request: Amounts, cells: Sequence[Cell]) -> bool:
 
 
 def scaled(count: int, near: bool, most: int) -> int:
-    """Return the score of a number of cells; half a step more if they are as near as can be."""
+    """Return the score of a number of cells; half a step more if they are as near as can be.
+
+    It is 0 if they are more than `most`, which the same report says.
+    """
     step = MAX_NODE_SCORE // most
-    return MAX_NODE_SCORE - count * step + (step // 2 if near else 0)
+    return max(0, MAX_NODE_SCORE - count * step + (step // 2 if near else 0))
 
 
 @lru_cache(maxsize=4096)
@@ -76,9 +82,14 @@ def cells_required(
     """Return the ids of the fewest cells that have room for a request together, and whether no
     other cells are nearer to each other; None if all cells together have no room.
 
-    `distances` keeps the distances of combinations.
+    `distances` keeps the distances of combinations. Their number doubles with each cell, so the
+    search ends after `MOST_COMBINATIONS`, as if the cells had no room.
     """
+    left = MOST_COMBINATIONS
     for size in range(1, len(cells) + 1):
+        left -= comb(len(cells), size)
+        if left < 0:
+            return None
         combos = combinations_of(len(cells), size)
         best: tuple[int, ...] | None = None
         best_distance = _FAR

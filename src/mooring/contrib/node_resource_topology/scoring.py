@@ -64,7 +64,8 @@ def _balanced(request: Amounts, available: Amounts, weights: Weights) -> int:
     for resource, asked in request.items():
         size = value_of_nanos(available.get(resource, 0))
         fraction = float(value_of_nanos(asked)) / float(size) if size else 1.0
-        if fraction > 1:
+        if not 0 <= fraction <= 1:
+            # An agent may report that less than nothing is left.
             return 0
         fractions.append(fraction)
     count = len(fractions)

@@ -205,7 +205,7 @@ def _least_numa(columns: CellColumns, slots: Slots, asked: Sequence[Amounts]) ->
             search.take()
     step = MAX_NODE_SCORE // columns.max_cells[slots]
     scores = MAX_NODE_SCORE - most * step + np.where(near, step // 2, 0)
-    return np.where(failed, 0, np.where(most == 0, MAX_NODE_SCORE, scores))
+    return np.where(failed, 0, np.where(most == 0, MAX_NODE_SCORE, np.maximum(scores, 0)))
 
 
 class _Search:
