@@ -258,7 +258,7 @@ def test_a_lease_that_is_deleted_is_not_taken_while_its_holder_may_lead() -> Non
         server.hold("other", seconds=3600)
         running = me.begin()
         await asyncio.sleep(10.0)
-        server.lease = None
+        await server.delete(Lease, "kube-scheduler", "kube-system")
         await asyncio.sleep(14.0)
         assert not me.started
         # Not for the hour: a stranger may have named any duration.

@@ -13,8 +13,8 @@ from mooring.apiserver import strategies, version_conversion
 from mooring.apiserver.resource_store import key_of
 from mooring.apiserver.resource_table import Served
 from mooring.apiserver.schema.canonical import DecodeError, canonical
-from mooring.apiserver.schema.table import types
 from mooring.apiserver.server_state import ServerState
+from mooring.controlplane.type_table import types
 from mooring.kubelet.fake_nodes import as_fake_node
 
 Object = dict[str, Any]
