@@ -67,11 +67,12 @@ class LyingStream(WatchStream):
         async for chunk in self._end(ends):
             yield chunk
 
-    def _next(self) -> bytes:
+    def next_lines(self) -> bytes:
+        """Return the lines to send next; empty if there are none."""
         if self.said:
             said, self.said = self.said, ()
             return b"".join(said)
-        return self._server.lie(self._collection, super()._next())
+        return self._server.lie(self._collection, super().next_lines())
 
 
 class PagedFaults(FaultPlan):
