@@ -45,6 +45,14 @@ class LyingStream(WatchStream):
     _server: HostileApiServer
     #: Lines to send next, which no change has caused.
     said: tuple[bytes, ...] = ()
+    #: Until this time of the loop, nothing is sent.
+    silent_until = 0.0
+
+    def silence(self, seconds: float) -> None:
+        """Send nothing for some seconds; what was lost meanwhile comes afterwards."""
+        loop = asyncio.get_running_loop()
+        self.silent_until = loop.time() + seconds
+        loop.call_later(seconds, self.changed, self._collection)
 
     def say(self, *lines: bytes) -> None:
         """Send these lines."""
@@ -67,11 +75,14 @@ class LyingStream(WatchStream):
         async for chunk in self._end(ends):
             yield chunk
 
-    def _next(self) -> bytes:
+    def next_lines(self) -> bytes:
+        """Return the lines to send next; empty if there are none."""
+        if asyncio.get_running_loop().time() < self.silent_until:
+            return b""
         if self.said:
             said, self.said = self.said, ()
             return b"".join(said)
-        return self._server.lie(self._collection, super()._next())
+        return self._server.lie(self._collection, super().next_lines())
 
 
 class PagedFaults(FaultPlan):

@@ -42,13 +42,17 @@ def add_devices(cluster: AttackedCluster) -> None:
         cluster.store.create(SLICES, slice_)
 
 
-def add_users(cluster: AttackedCluster, number: int) -> None:
-    """Add pods that need a device each; two more share a claim with the first two."""
+def add_claims(cluster: AttackedCluster, number: int) -> None:
+    """Add claims of one device each."""
     request = {"name": "r", "exactly": {"deviceClassName": "gpu"}}
     for index in range(number):
         meta = {"name": f"claim-{index}", "namespace": NAMESPACE}
         spec = {"devices": {"requests": [request]}}
         cluster.store.create(CLAIMS, {"kind": "ResourceClaim", "metadata": meta, "spec": spec})
+
+
+def add_users(cluster: AttackedCluster, number: int) -> None:
+    """Add pods that use a claim each; two more share a claim with the first two."""
     for index in range(number + 2):
         claim = f"claim-{index % number}"
         pod = make_pod(f"pod-{index}")
@@ -173,6 +177,7 @@ def test_devices_are_allocated_once_and_none_is_lost(
         cluster.start()
         await asyncio.sleep(10.0)
         (leader,) = [replica for replica in cluster.replicas if replica.leads]
+        add_claims(cluster, PODS_NUMBER)
         add_users(cluster, PODS_NUMBER)
         await until(cluster, moment)
         await lose(leader)
@@ -205,6 +210,7 @@ def test_two_switches_while_all_writes_fail_half_of_the_time() -> None:
         cluster.start()
         await asyncio.sleep(10.0)
         cluster.server.refuse = fail
+        add_claims(cluster, PODS_NUMBER)
         add_users(cluster, PODS_NUMBER)
         for lose in (kill, suspend):
             await asyncio.sleep(2.0)
@@ -212,6 +218,35 @@ def test_two_switches_while_all_writes_fail_half_of_the_time() -> None:
             await lose(leader)
             await asyncio.sleep(20.0)
         cluster.server.refuse = lambda request: None
+        await asyncio.sleep(SETTLE_SECONDS)
+        assert judge.violations == []
+        check(cluster)
+
+    attack(scenario, replicas=2)
+
+
+@pytest.mark.parametrize("lose", [stop, kill], ids=lambda lose: lose.__name__)
+def test_a_new_leader_whose_watch_is_behind_learns_of_all_allocations(
+    lose: Callable[[Replica], Awaitable[None]],
+) -> None:
+    """kube-scheduler allocates the devices again that the leader before it allocated."""
+
+    async def scenario(cluster: AttackedCluster) -> None:
+        judge = DeviceJudge(cluster.server)
+        add_devices(cluster)
+        cluster.start()
+        await asyncio.sleep(10.0)
+        (leader,) = [replica for replica in cluster.replicas if replica.leads]
+        (other,) = [replica for replica in cluster.replicas if not replica.leads]
+        add_claims(cluster, PODS_NUMBER)
+        await asyncio.sleep(2.0)
+        # What the other has watched so far stays silent, for longer than the lease.
+        for stream in list(cluster.server.streams):
+            if stream.process is other.process and stream.collection == CLAIMS:
+                stream.silence(AWAY_SECONDS)
+        add_users(cluster, PODS_NUMBER)
+        await until(cluster, MOMENTS["after the fifth allocation"])
+        await lose(leader)
         await asyncio.sleep(SETTLE_SECONDS)
         assert judge.violations == []
         check(cluster)

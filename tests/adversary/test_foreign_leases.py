@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mooring.api.events import MOST_IN_LEASE
+from mooring.api.lease_numbers import MOST_IN_LEASE
 from mooring.api.timestamps import format_micro_time
 from mooring.client.client import Client
 from mooring.errors import ApiError, MooringError

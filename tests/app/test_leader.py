@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.api.durations import Duration
-from mooring.api.events import MOST_IN_LEASE, Lease
+from mooring.api.events import Lease
+from mooring.api.lease_numbers import MOST_IN_LEASE
 from mooring.api.timestamps import parse_time
 from mooring.app import leader
 from mooring.app.leader import LeaderElector, check_timing, make_fence

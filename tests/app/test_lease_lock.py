@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from mooring.api.events import MOST_IN_LEASE, LeaseSpec
+from mooring.api.events import LeaseSpec
+from mooring.api.lease_numbers import MOST_IN_LEASE
 from mooring.app.lease_lock import NO_ROOM, LeaseLock, Record, check_lock_kind, make_identity
 from mooring.errors import ApiError, ConfigError, NoAnswerError
 from mooring.explain.lease_annotations import ExplainAddress, annotated

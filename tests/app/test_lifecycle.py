@@ -24,7 +24,8 @@ class Watched:
         self.synced = asyncio.Event()
         self._schedule = self.world.scheduler.run
         self.world.scheduler.run = self._run  # type: ignore[method-assign]
-        self.task = asyncio.create_task(self.duty.run(self.world.scheduler, self._sync))
+        running = self.duty.run(self.world.scheduler, self._sync, self._catch_up)
+        self.task = asyncio.create_task(running)
 
     def _elect(self) -> None:
         self.steps.append("elect")
@@ -34,6 +35,9 @@ class Watched:
         await self.synced.wait()
         self.steps.append("synced")
 
+    async def _catch_up(self) -> None:
+        self.steps.append("catch up")
+
     async def _run(self) -> None:
         self.steps.append("schedule")
         await self._schedule()
@@ -42,7 +46,9 @@ class Watched:
 @pytest.mark.parametrize(
     ("late", "before", "after"),
     [
-        pytest.param(False, ["list", "synced", "elect"], ["schedule"], id="lists before it leads"),
+        pytest.param(
+            False, ["list", "synced", "elect"], ["catch up", "schedule"], id="lists before it leads"
+        ),
         pytest.param(
             True, ["elect"], ["list", "synced", "schedule"], id="lists once it leads, where asked"
         ),

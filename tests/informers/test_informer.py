@@ -11,7 +11,7 @@ from mooring.informers.informer import Informer
 from mooring.informers.reflector import Reflector
 from mooring.informers.store import EventHandler, Store
 from tests.client.fakes import RecordingClock
-from tests.informers.scripted import ScriptedSource, event, page
+from tests.informers.scripted import ScriptedSource, Silence, event, page
 from tests.support.waiting import PATIENCE
 
 
@@ -69,4 +69,25 @@ async def test_a_failure_is_kept_until_the_next_success() -> None:
         await source.over.wait()
     assert "may not list" in str(pods.failure)
     assert not pods.has_synced
+    await pods.close()
+
+
+async def test_a_refresh_reads_the_latest_state_and_waits_for_it() -> None:
+    pods, source = informer(lists=[page(5, "a"), page(9, "b")], watches=[[Silence()]])
+    heard: list[str] = []
+    pods.add_handler(
+        EventHandler(
+            on_add=lambda pod: heard.append(f"+{pod.name}"),
+            on_delete=lambda pod: heard.append(f"-{pod.name}"),
+        )
+    )
+    await pods.refresh()
+    assert source.asked == [], "it has not been started"
+    pods.start()
+    async with asyncio.timeout(10):
+        await pods.wait_synced()
+        await pods.refresh()
+        await source.over.wait()
+    assert heard == ["+a", "+b", "-a"]
+    assert source.versions("list") == ["0", ""]
     await pods.close()

@@ -151,7 +151,7 @@ class Replica:
         duty = self._duty = Lifecycle(elect=None if elector is None else elect)
         self.scheduler = running.scheduler
         running.start()
-        await duty.run(running.scheduler, running.sync)
+        await duty.run(running.scheduler, running.sync, running.catch_up)
         await running.close(0.0 if duty.lost_lease else GRACE)
         if journal is not None:
             journal.close()

@@ -88,7 +88,7 @@ class WatchStream:
                     return
                 if now >= ends:
                     return
-                chunk = self._next()
+                chunk = self.next_lines()
                 if chunk:
                     await self._pass(plan.delay(), breaks)
                     if not self._cut and loop.time() < breaks:
@@ -148,7 +148,7 @@ class WatchStream:
         chunks.append(self._bookmark({"k8s.io/initial-events-end": "true"}))
         return chunks
 
-    def _next(self) -> bytes:
+    def next_lines(self) -> bytes:
         """Return the next changes as lines; empty if there are none."""
         assert self._version is not None
         changes = list(self._server.store.since(self._collection, self._version))

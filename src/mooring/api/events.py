@@ -7,9 +7,6 @@ from typing import ClassVar
 from mooring.api.meta import ObjectReference, TypedObject
 from mooring.api.wire import Wire
 
-#: The largest number that the API allows in a LeaseSpec.
-MOST_IN_LEASE = 2**31 - 1
-
 
 class EventSeries(Wire, frozen=True, kw_only=True):
     """The repetitions of an event."""
@@ -57,16 +54,6 @@ class LeaseSpec(Wire, frozen=True, kw_only=True):
     lease_transitions: int | None = None
     strategy: str | None = None
     preferred_holder: str | None = None
-
-    @property
-    def seconds(self) -> int:
-        """The duration of the lease, within what the API allows."""
-        return min(max(self.lease_duration_seconds or 0, 0), MOST_IN_LEASE)
-
-    @property
-    def transitions(self) -> int:
-        """How often the lease got another holder, within what the API allows."""
-        return min(max(self.lease_transitions or 0, 0), MOST_IN_LEASE)
 
 
 class Lease(TypedObject, frozen=True, kw_only=True):

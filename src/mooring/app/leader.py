@@ -23,7 +23,7 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from mooring.api.events import MOST_IN_LEASE
+from mooring.api.lease_numbers import MOST_IN_LEASE
 from mooring.app.lease_fence import LeaseFence
 from mooring.app.lease_lock import LeaseLock, Record
 from mooring.config.types import LeaderElection

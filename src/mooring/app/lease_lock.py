@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from mooring.api import ObjectMeta
 from mooring.api.events import Lease, LeaseSpec
+from mooring.api.lease_numbers import lease_seconds, lease_transitions
 from mooring.api.timestamps import format_micro_time, format_time
 from mooring.errors import ApiError, ConfigError, NoAnswerError
 from mooring.explain.lease_annotations import ExplainAddress, annotated
@@ -129,10 +130,10 @@ class LeaseLock:
         spec = lease.spec
         return Record(
             holder=spec.holder_identity or "",
-            lease_seconds=spec.seconds,
+            lease_seconds=lease_seconds(spec),
             acquire_time=spec.acquire_time or "",
             renew_time=spec.renew_time or "",
-            transitions=spec.transitions,
+            transitions=lease_transitions(spec),
         )
 
     async def create(self, record: Record) -> None:

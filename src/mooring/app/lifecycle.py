@@ -56,8 +56,11 @@ class Lifecycle:
         self.lost_lease = True
         self._stopping.set()
 
-    async def run(self, work: LeaderWork, sync: Work) -> None:
-        """Run the work; `sync` returns once its informers have synced."""
+    async def run(self, work: LeaderWork, sync: Work, catch_up: Work | None = None) -> None:
+        """Run the work; `sync` returns once its informers have synced.
+
+        `catch_up` is called when the lease is held, unless `sync` is called then.
+        """
         if not self._late and not await self._during(sync()):
             return
         if self._elect is not None:
@@ -69,8 +72,9 @@ class Lifecycle:
                     return
             finally:
                 following.cancel()
-        if self._late and not await self._during(sync()):
-            return
+            begin = sync if self._late else catch_up
+            if begin is not None and not await self._during(begin()):
+                return
         self._leading.set()
         await self._during(work.run())
 

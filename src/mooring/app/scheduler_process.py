@@ -218,7 +218,9 @@ class SchedulerProcess:
             if not self._command.drop_in:
                 log_connection(self._connection)
             running.start()
-            await self.lifecycle.run(running.scheduler, lambda: self._sync(running))
+            await self.lifecycle.run(
+                running.scheduler, lambda: self._sync(running), running.catch_up
+            )
         finally:
             self._health.begin_shutdown()
             # Without the lease another scheduler may be at work already.

@@ -161,6 +161,12 @@ class InformerFactory:
         while waiting := self.unsynced():
             await asyncio.gather(*(informer.wait_synced() for informer in waiting))
 
+    async def refresh(self, kinds: Collection[KindLike]) -> None:
+        """Read the server's latest objects of these kinds, as far as they are watched."""
+        wanted = {find_resource(kind) for kind in kinds}
+        informers = [one for resource, one in self._informers.items() if resource in wanted]
+        await asyncio.gather(*(informer.refresh() for informer in informers))
+
     async def close(self) -> None:
         """Stop every informer."""
         self._started = False

@@ -58,6 +58,18 @@ class Informer(Generic[T]):
         """Wait until the store has held the server's state."""
         await self._reflector.synced.wait()
 
+    async def refresh(self) -> None:
+        """Read the server's latest state, whatever the watch has delivered; wait until it is here.
+
+        Do nothing before `start`.
+        """
+        if self._task is None:
+            return
+        await self.close()
+        self._reflector.distrust()
+        self.start()
+        await self.wait_synced()
+
     async def close(self) -> None:
         """Stop watching; the store keeps its objects."""
         task, self._task = self._task, None

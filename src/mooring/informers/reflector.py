@@ -210,6 +210,11 @@ class Reflector(Generic[T]):
                 log.exception("Reflector failed", extra={"kv": {"type": self._type}})
             await self._clock.sleep(max(self._backoff.step(), patience))
 
+    def distrust(self) -> None:
+        """Count as not synced, and begin with the server's latest state; not while it runs."""
+        self._version_unavailable = True
+        self.synced.clear()
+
     def _is_final(self, error: MooringError) -> bool:
         """Return whether a failure means that the scheduler continues without this kind."""
         if self._is_not_served(error):

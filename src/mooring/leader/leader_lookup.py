@@ -9,6 +9,7 @@ import msgspec
 
 from mooring.api import Pod
 from mooring.api.events import Lease
+from mooring.api.lease_numbers import lease_seconds
 from mooring.api.names import subdomain_problems
 from mooring.api.timestamps import parse_time
 from mooring.client.client import Client
@@ -108,7 +109,7 @@ def _is_abandoned(lease: Lease, now: float) -> bool:
         renewed = parse_time(spec.renew_time or "")
     except ObjectError:
         return True
-    return renewed + spec.seconds + CLOCK_TOLERANCE < now
+    return renewed + lease_seconds(spec) + CLOCK_TOLERANCE < now
 
 
 @contextlib.asynccontextmanager

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 import random as random_module
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from mooring.api import Node, Pod
+from mooring.api import Node, Pod, ResourceClaim
 from mooring.binding.broadcaster import EventBroadcaster
 from mooring.client.client import Client
 from mooring.client.web_client import WebClient
@@ -24,6 +26,9 @@ from mooring.queue.unschedulable_timeouts import DEFAULT_MAX_IN_UNSCHEDULABLE
 from mooring.registry import Registry
 from mooring.scheduler.scheduler import GRACE, Scheduler
 from mooring.scheduler.taps import SchedulingTap
+
+#: For so many seconds, what was listed counts as the latest state.
+FRESH_SECONDS = 1.0
 
 
 class DiscardedEvents:
@@ -80,6 +85,8 @@ class RunningScheduler:
             indispensable=(Node, Pod) if read_only else None,
         )
         self._web = WebClient(clock)
+        #: When the informers had synced, by the loop's time.
+        self._synced_at = math.inf
         self.scheduler = Scheduler(
             config,
             client=client,
@@ -107,6 +114,17 @@ class RunningScheduler:
         self.informers.start()
         await self.informers.wait_synced()
         self.scheduler.inbox.drain()
+        self._synced_at = asyncio.get_running_loop().time()
+
+    async def catch_up(self) -> None:
+        """Learn what the leader before has allocated until its end; call it before scheduling.
+
+        A watch may be behind, for example because its connection has failed silently. What is in
+        use on a node is checked by its kubelet, but a device that is allocated to two claims is
+        not, so claims are read again. kube-scheduler does not do this.
+        """
+        if asyncio.get_running_loop().time() - self._synced_at >= FRESH_SECONDS:
+            await self.informers.refresh((ResourceClaim,))
 
     async def close(self, grace: float = GRACE) -> None:
         """Stop; binding cycles in progress have `grace` seconds to end."""
