@@ -37,7 +37,7 @@ ARGUMENTS: dict[str, Object] = {
     "LowRiskOverCommitment": {"metricProvider": {"type": "KubernetesMetricsServer"}},
     "Peaks": {
         "metricProvider": {"type": "KubernetesMetricsServer"},
-        "nodePowerModel": {"n": {"k0": 100.0, "k1": 10.0, "k2": 0.1}},
+        "NodePowerModel": {"n": {"k0": 100.0, "k1": 10.0, "k2": 0.1}},
     },
 }
 RULES = [
