@@ -147,6 +147,18 @@ async def test_the_plugin_flag_is_refused(container: Container, words: list[str]
     assert not container.mark.exists()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["--plug=/info/p.py:Evil"], ["@/info/args"], ["--", "--plugin=/info/p.py:Evil"]],
+    ids=" ".join,
+)
+async def test_no_other_spelling_is_the_plugin_flag(container: Container, words: list[str]) -> None:
+    container.write("/info/args", "--plugin=/info/p.py:Evil\n")
+    assert await container.run(["run", *RUNS, *words], working="/info") == 1
+    assert "Error: " in container.log
+    assert not container.mark.exists()
+
+
 async def test_the_plugin_flag_loads_code_in_an_image_without_a_plugin(
     container: Container,
 ) -> None:

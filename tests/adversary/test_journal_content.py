@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -72,6 +73,30 @@ def a_mark_and_random_bytes(path: Path) -> None:
     path.write_bytes(MARK + random.Random(1).randbytes(10_000))
 
 
+def a_gzip_file_that_is_cut(path: Path) -> None:
+    path.write_bytes(gzip.compress(b"[]\n" * 1000)[:-9])
+
+
+def the_mark_of_zstd(path: Path) -> None:
+    path.write_bytes(b"\x28\xb5\x2f\xfd" + bytes(500))
+
+
+def a_frame_of_four_gigabytes(path: Path) -> None:
+    path.write_bytes(struct.pack("<4sII", MARK, 2**32 - 1, 1) + b"x" * 100)
+
+
+def a_frame_longer_than_the_file(path: Path) -> None:
+    path.write_bytes(struct.pack("<4sII", MARK, 2**28, 1) + b"x" * 100)
+
+
+def zeros(path: Path) -> None:
+    path.write_bytes(bytes(100_000))
+
+
+def nothing(path: Path) -> None:
+    path.touch()
+
+
 def a_fifo(path: Path) -> None:
     os.mkfifo(path)
 
@@ -103,6 +128,12 @@ FILES = [
     random_bytes,
     text,
     a_mark_and_random_bytes,
+    a_gzip_file_that_is_cut,
+    the_mark_of_zstd,
+    a_frame_of_four_gigabytes,
+    a_frame_longer_than_the_file,
+    zeros,
+    nothing,
     a_fifo,
     a_directory,
     a_link_to_an_endless_device,

@@ -124,7 +124,20 @@ def test_a_journal_that_was_written_again_is_the_same(
 
 @pytest.mark.parametrize("trust", [[], ["--trust-recorded-plugins"]], ids=["", "trusted"])
 @pytest.mark.parametrize("way", WAYS[2:], ids=" ".join)
-@pytest.mark.parametrize("file", ["trap.py", "./trap.py", "trap", "/trap", "os", ""])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "trap.py",
+        "./trap.py",
+        "trap",
+        "/trap",
+        "os",
+        "",
+        "~/trap.py",
+        "$PWD/trap.py",
+        "file:///t.py",
+    ],
+)
 def test_a_file_that_depends_on_the_folder_or_the_installation_is_refused(
     trapped: Trapped,
     way: Sequence[str],

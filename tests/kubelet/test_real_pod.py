@@ -12,6 +12,7 @@ import pytest
 from mooring.api import Pod
 from mooring.api.kinds import decode_as
 from mooring.kubelet import real_pod
+from mooring.kubelet.container_log import ContainerLog
 from mooring.kubelet.container_ports import Ports
 from mooring.kubelet.image_contents import ImageContents
 from mooring.kubelet.real_pod import CONFIG_ERROR, REFRESH_SECONDS, PodRuntime, RealPod
@@ -138,12 +139,22 @@ async def test_a_container_is_started_with_its_command_and_variables(tmp_path: P
         assert len(Process.made) == 1
 
 
-async def test_a_working_directory_that_cannot_be_is_a_failed_start(tmp_path: Path) -> None:
+async def test_a_working_directory_that_cannot_be_is_a_failed_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[ContainerLog] = []
+
+    class Log(ContainerLog):
+        def close(self) -> None:
+            closed.append(self)
+            super().close()
+
+    monkeypatch.setattr(real_pod, "ContainerLog", Log)
     async with running_pod(tmp_path, container={"workingDir": "/a\0b"}) as running:
         await running.sync()
         assert running.reasons == ["Pulled", "Created", "Failed"]
         assert running.state["terminated"]["reason"] == "StartError"
-        assert Process.made[0].log._file.closed
+        assert closed == [Process.made[0].log]
 
 
 async def test_a_container_that_fails_backs_off(tmp_path: Path) -> None:

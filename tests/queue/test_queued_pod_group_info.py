@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from mooring.framework.cluster_events import (
+    ALL_EVENTS,
+    ActionType,
+    ClusterEvent,
+    EventResource,
+)
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.testing import make_pod, make_pod_group
@@ -57,3 +63,20 @@ def test_a_member_that_is_held_back_gates_the_group() -> None:
     info.gate(held)
     assert info.is_gated
     assert info.rejectors == {"Hold"}
+
+
+def test_an_event_about_one_pod_concerns_this_member_alone() -> None:
+    first, second = member("a"), member("b")
+    info = group(first, second)
+    status = ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE)
+    deleted = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
+    # A group that no plugin refused is tried again after any event.
+    assert list(info.concerned(status, make_pod("x"))) == [first, second]
+    info.unschedulable_plugins = {"NodeResourcesFit"}
+    for event in (status, ALL_EVENTS):
+        assert list(info.concerned(event, second.pod)) == [second]
+        assert list(info.concerned(event, make_pod("x"))) == []
+    assert list(info.concerned(deleted, second.pod)) == [first, second]
+    assert list(info.concerned(ALL_EVENTS, None)) == [first, second]
+    info.gating_member = first
+    assert list(info.concerned(status, second.pod)) == [first]

@@ -20,7 +20,7 @@ YELLOW = "33"
 BOLD = "1"
 
 #: C0 and C1 controls, and characters that change the direction or the lines of text.
-_CONTROLS = "\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069"
+_CONTROLS = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _CONTROL = re.compile(f"[\x00-\x08\x0a-\x1f{_CONTROLS}]")
 #: In JSON, the others are escaped already; line breaks are between its lines.
 _CONTROL_IN_JSON = re.compile(f"[{_CONTROLS}]")

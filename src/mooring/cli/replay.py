@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import gc
 import logging
-import sys
 from typing import TYPE_CHECKING
 
 from mooring.cli.journal_rules import JournalRules, add_trust_flag
@@ -102,7 +101,7 @@ def _run_recorded(args: argparse.Namespace, since: float | None, until: float | 
     if args.output == "json":
         print(printable_json(replay_data(report)))
     elif args.output == "html":
-        sys.stdout.write(replay_page(report))
+        print(printable_lines(replay_page(report).splitlines()))
     else:
         print(printable_lines(replay_lines(report)))
     return _status(report)
@@ -141,7 +140,7 @@ def _run_own(args: argparse.Namespace, since: float | None, until: float | None)
     if args.output == "json":
         print(printable_json(own_history_data(report)))
     elif args.output == "html":
-        sys.stdout.write(own_history_page(report))
+        print(printable_lines(own_history_page(report).splitlines()))
     else:
         print(printable_lines(own_history_lines(report)))
     return 0

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
-from mooring.api import AnyPodGroup
+from mooring.api import AnyPodGroup, Pod
+from mooring.framework.cluster_events import ClusterEvent, EventResource
 from mooring.framework.queued import QueuedPod
 from mooring.framework.tried_groups import TriedGroup
 from mooring.queue.queued_pod_info import QueuedPodInfo
@@ -58,6 +60,20 @@ class QueuedPodGroupInfo(QueuedPodInfo):
     def each(self) -> Iterable[QueuedPodInfo]:
         """Return the members, in no order."""
         return self.members.values()
+
+    def concerned(self, event: ClusterEvent, new: Any) -> Iterable[QueuedPodInfo]:
+        """Return the members that an event may help, in no order.
+
+        If it is about one pod, that is this pod alone: after a failed attempt each member's status
+        changes, and asking all members about all of them would take the square of their number.
+        """
+        if self.gating_member is not None:
+            return (self.gating_member,)
+        is_of_one = event.is_wildcard or event.resource == EventResource.TARGET_POD
+        if not (is_of_one and isinstance(new, Pod) and self.rejectors):
+            return self.members.values()
+        member = self.members.get(new.key)
+        return () if member is None else (member,)
 
     def add(self, member: QueuedPodInfo) -> None:
         """Add a member, or replace the one with the same name."""

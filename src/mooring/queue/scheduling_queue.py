@@ -495,7 +495,7 @@ class SchedulingQueue:
             return hints.strategy(info.pod, refused, pending, event, old, new)
         # If the event may help one member, the group is tried again.
         best = QueueingStrategy.SKIP
-        for member in info.each() if info.gating_member is None else (info.gating_member,):
+        for member in info.concerned(event, new):
             best = max(best, hints.strategy(member.pod, refused, pending, event, old, new))
             if best is QueueingStrategy.IMMEDIATELY or (best and not pending):
                 break
