@@ -272,13 +272,22 @@ def explained(tenant: Api, name: str, query: str = "") -> Object:
     return eventually(ask, f"the explanation of {name}")
 
 
+def _without_times(found: Object) -> str:
+    """Return an explanation as text without times, whose digits can be those of an amount."""
+
+    def read(number: str) -> str:
+        return number if float(number) < 1e9 else "time"
+
+    return json.dumps(json.loads(json.dumps(found), parse_float=read))
+
+
 @pytest.mark.parametrize("name", [one["metadata"]["name"] for one in PODS])
 @pytest.mark.parametrize("query", ["", "?attempt=0", "?attempt=1"])
 def test_explanations_hold_no_planted_value(tenant: Api, name: str, query: str) -> None:
     decided(tenant, name)
     found = explained(tenant, name, query)
     assert found["limited"]
-    text = json.dumps(found)
+    text = _without_times(found)
     assert PLANTED not in text
     assert not [amount for amount in AMOUNTS if amount in text]
     for cause in found["whyNot"]:

@@ -70,10 +70,9 @@ class LiveExplanation(msgspec.Struct, kw_only=True):
 
     @property
     def pod_words(self) -> str:
-        """Return every word of the pod and of the messages about it, which readers of it know."""
-        records = [*self.others, *(() if self.record is None else (self.record,))]
-        pods = msgspec.json.encode([self.pod, self.found.decision.pod]).decode()
-        return "\n".join([pods, *(record.message for record in records)])
+        """Return every word that the pod's owner wrote into the pod: all but its status."""
+        pods = [self.found.decision.pod, *(() if self.pod is None else (self.pod,))]
+        return msgspec.json.encode([(pod.metadata, pod.spec) for pod in pods]).decode()
 
     def data(self) -> dict[str, Any]:
         """Return the explanation for JSON and YAML (docs/explain.md)."""

@@ -89,8 +89,8 @@ def hide_nodes(data: Any, known: Iterable[str] = (), words: str = "") -> Any:
     """Return data in which nodes are called "node 1", "node 2"…, the same one always the same.
 
     `known` are names of nodes that texts may hold, beside those in fields of their own. Names in
-    `words`, which the reader wrote or may read, stay: otherwise a guess at the name of a node, for
-    example as that of a claim, would be hidden only if it is right.
+    `words`, which the pod's owner wrote, stay: otherwise a guess at the name of a node, for example
+    as that of a claim, would be hidden only if it is right.
     """
     own = (text for field, text in _texts(data, "") if field in _NODE_FIELDS and text)
     hidden = dict.fromkeys((*own, *(name for name in known if name not in words)))

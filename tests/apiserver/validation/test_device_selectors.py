@@ -167,6 +167,32 @@ async def test_long_selectors_are_compiled_once_and_before_the_check(compiled: l
     assert compiled == expressions
 
 
+async def test_other_requests_get_as_much_time_as_a_selector_took(
+    compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = _claim(_request("a", *(_long(number) for number in range(200, 203))))
+    with pytest.raises(UncompiledSelectors) as missing:
+        check_claim(claim)
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: 2.0 * len(compiled))
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    await missing.value.compile(asyncio.Lock())
+    assert slept == [2.0, 2.0, 2.0]
+
+
+def test_selectors_with_regular_expressions_count_as_long_ones(compiled: list[str]) -> None:
+    expressions = [f'device.driver.matches("[a-z]+{number}")' for number in range(3)]
+    assert check_device_class({"spec": {"selectors": _selectors(expressions[:2])}}) == []
+    with pytest.raises(UncompiledSelectors):
+        more = [f'device.driver.find("[a-z]+{number}") == ""' for number in range(3)]
+        check_device_class({"spec": {"selectors": _selectors(more)}})
+    assert compiled == expressions[:2]
+
+
 def test_short_selectors_are_compiled_by_the_check(compiled: list[str]) -> None:
     expressions = [f'device.driver != "short {number}"' for number in range(5)]
     assert check_device_class({"spec": {"selectors": _selectors(expressions)}}) == []

@@ -24,6 +24,8 @@ TOO_COMPLEX = "too complex, exceeds cost limit"
 _INTERNAL = "program instantiation failed"
 #: Selectors of this many characters together are compiled by the check itself.
 _SHORT = 16 * 1024
+#: A selector with a regular expression, which may have a large program, counts as one this long.
+_PATTERNED = 6 * 1024
 #: How many characters of selectors and of their errors are remembered: more than a request has.
 _REMEMBERED = 16 << 20
 
@@ -38,12 +40,15 @@ class UncompiledSelectors(Exception):
     async def compile(self, turn: asyncio.Lock) -> None:
         """Compile the selectors and remember the results; yield to other requests after each.
 
-        Only the holder of `turn` compiles, so others wait for one selector at most.
+        Only the holder of `turn` compiles, so others wait for one selector at most. They get as
+        much time as it took, because a request needs several turns of the loop.
         """
+        loop = asyncio.get_running_loop()
         for expression in self.expressions:
             async with turn:
+                start = loop.time()
                 _faults().of(expression)
-                await asyncio.sleep(0)
+                await asyncio.sleep(loop.time() - start)
 
 
 def require_compiled(selectors: Iterable[str], derived: Iterable[str] = ()) -> None:
@@ -55,8 +60,13 @@ def require_compiled(selectors: Iterable[str], derived: Iterable[str] = ()) -> N
             each for each in sources if not _is_too_long(each[0]) and not faults.knows(each)
         )
     )
-    if sum(len(text) for text, _ in missing) > _SHORT:
+    if sum(_length(text) for text, _ in missing) > _SHORT:
         raise UncompiledSelectors(missing)
+
+
+def _length(text: str) -> int:
+    patterned = "matches" in text or "find" in text
+    return max(len(text), _PATTERNED) if patterned else len(text)
 
 
 def check_selector(expression: str, path: str) -> list[FieldError]:
