@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
@@ -52,7 +53,9 @@ async def test_low_addresses_are_drawn_when_no_other_is_left() -> None:
 
 
 def _service(**spec: Any) -> dict[str, Any]:
-    return {"metadata": {"name": "s", "uid": "s"}, "spec": {"ports": [{"port": 80}], **spec}}
+    # A copy: what is prepared is changed.
+    spec = copy.deepcopy({"ports": [{"port": 80}], **spec})
+    return {"metadata": {"name": "s", "uid": "s"}, "spec": spec}
 
 
 def prepared(

@@ -6,19 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from mooring.cli.rights import cluster_rules, pod_group_rules
 from tests.deploy import scenes
-from tests.deploy.deployed import Deployed, Right, rights_of
+from tests.deploy.deployed import Deployed, Right
 from tests.deploy.scheduler_pods import SchedulerPod, make_token
+from tests.deploy.test_missing_read_rights import CLUSTER_RIGHTS, CLUSTER_SCOPE, READ
 from tests.live.running import condition, events, eventually, is_bound
 from tests.support.cluster import Cluster
 
-#: Those that a server without pod groups asks for: test_pod_group_rights.py has the others.
-CLUSTER_RIGHTS = [
-    right for right in rights_of(cluster_rules()) if right not in rights_of(pod_group_rules())
-]
-READ = sorted({(right.group, right.resource) for right in CLUSTER_RIGHTS if right.verb == "watch"})
-CLUSTER_SCOPE = " at the cluster scope"
 RESOURCE = "resource.k8s.io"
 
 PODS_DELETE = Right("", "pods", "delete")
@@ -37,31 +31,6 @@ EVENTS_CREATE = Right("events.k8s.io", "events", "create")
 EVENTS_PATCH = Right("events.k8s.io", "events", "patch")
 TOKENS = Right("authentication.k8s.io", "tokenreviews", "create")
 ACCESS = Right("authorization.k8s.io", "subjectaccessreviews", "create")
-
-
-def name_of(value: tuple[str, str]) -> str:
-    return value[1]
-
-
-@pytest.mark.parametrize("kind", READ, ids=name_of)
-@pytest.mark.parametrize("verb", ["list", "watch"])
-def test_a_kind_that_cannot_be_read(deployed: Deployed, kind: tuple[str, str], verb: str) -> None:
-    right = Right(*kind, verb)
-    # Where the server streams the first state, to watch is enough; without it, it is a list.
-    gone = [right] if verb == "watch" else [right, Right(*kind, "watch")]
-    with deployed.without("ClusterRole", *gone), deployed.started() as pod:
-        pod.wait_logged(right.words + CLUSTER_SCOPE)
-        assert deployed.user in pod.log()
-        assert "Traceback" not in pod.log()
-        assert pod.runs
-
-
-def test_to_watch_is_enough_where_the_server_streams(deployed: Deployed) -> None:
-    lists = [right for right in CLUSTER_RIGHTS if right.verb == "list"]
-    with deployed.without("ClusterRole", *lists), deployed.started() as pod:
-        eventually(lambda: pod.status("/readyz") == 200, "the scheduler is ready")
-        pod.wait_logged("Successfully acquired lease")
-        assert not pod.refused_requests()
 
 
 # What a scheduler that runs does, and cannot do: the scene in which it wants to, and what follows.

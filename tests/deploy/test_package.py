@@ -57,9 +57,16 @@ class Environment:
 
     def install(self, *requirements: str) -> None:
         """Install from the package index that pip is configured for."""
+        self._pip("install", "--constraint", str(self._constraints), *requirements)
+
+    def uninstall(self, name: str) -> None:
+        """Remove a package, if it is installed."""
+        self._pip("uninstall", "--yes", name)
+
+    def _pip(self, command: str, *arguments: str) -> None:
         python = self.folder / "venv" / "bin" / "python"
-        pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
-        run(*pip, "--constraint", str(self._constraints), *requirements, cwd=self.folder)
+        pip = [sys.executable, "-m", "pip", "--python", str(python), command, "--quiet"]
+        run(*pip, *arguments, cwd=self.folder)
 
     def install_extra(self, extra: str) -> None:
         """Install what an extra of the package names."""
@@ -126,6 +133,8 @@ def test_manifests_are_scheduled(environment: Environment) -> None:
 
 
 def test_the_steps_that_new_plugin_prints_work(environment: Environment) -> None:
+    # Another test may have installed it.
+    environment.uninstall("pytest")
     printed = environment.run("mooring", "new-plugin", "prefer-ssd", "--dir", "made")
     install, test, schedule = [line.strip() for line in printed.splitlines()[1:]]
     assert install == "python -m pip install 'mooring[test]'"

@@ -55,6 +55,13 @@ def test_no_right_exceeds_those_of_kube_scheduler(deployed: Deployed) -> None:
     assert [right for right in rights_of(lease_rules(NAME)) if right not in on_leases] == []
 
 
+def held_lease(cluster: Cluster) -> Object:
+    """Return the lease of the scheduler; another test's end takes it away for a moment."""
+    lease = eventually(lambda: cluster.api.find("Lease", NAME, "kube-system"), "the lease is held")
+    assert lease is not None
+    return lease
+
+
 def test_a_pod_is_bound_and_the_lease_is_held(
     deployed: Deployed, running: SchedulerPod, cluster: Cluster
 ) -> None:
@@ -62,8 +69,7 @@ def test_a_pod_is_bound_and_the_lease_is_held(
     cluster.wait_for("Pod", "plain", is_bound)
     (event,) = eventually(lambda: events(cluster, "plain", "Scheduled"), "the Event")
     assert event["reportingController"] == NAME
-    # The wiping of an earlier test has deleted the Lease, if there was one.
-    lease = eventually(lambda: cluster.api.find("Lease", NAME, "kube-system"), "the Lease")
+    lease = held_lease(cluster)
     assert lease["spec"]["holderIdentity"]
     about_lease = f"{lease['spec']['holderIdentity']} became leader"
     path = "api/v1/namespaces/kube-system/events"
@@ -164,8 +170,7 @@ def test_two_schedulers_side_by_side(
         deployed.plane, deployed.kubectl_program, tmp_path, cluster.api, manifests("--name=other")
     )
     other.kubectl("apply", "-f", "-")
-    # Another test's end takes the lease away for a moment.
-    eventually(lambda: cluster.api.find("Lease", NAME, "kube-system"), "the lease is held")
+    held_lease(cluster)
     try:
         with other.started() as second, deployed.started() as standby:
             second.wait_logged("Successfully acquired lease")

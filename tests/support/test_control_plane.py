@@ -143,8 +143,8 @@ def test_a_given_cluster_keeps_what_the_test_did_not_make(
         assert [one["metadata"]["name"] for one in api.list("Node")] == ["theirs"]
         assert api.get("Namespace", guest.namespace)["status"]["phase"] == "Terminating"
         assert api.get("Pod", "theirs", cluster.namespace)
-        # No controller here deletes what is in the namespace.
-        api.delete("Pod", "ours", guest.namespace)
+        # No controller empties the namespace here.
+        api.delete("Pod", "ours", guest.namespace, gracePeriodSeconds=0)
     with api_of(given.admin_kubeconfig, tmp_path) as admin:
         reviewed = admin.create(
             {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview", "metadata": {}}
