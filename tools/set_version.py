@@ -21,7 +21,10 @@ PLACES = {
     "deploy/Dockerfile": (rf"mooring:({VERSION})", rf"^ARG VERSION=({VERSION})$"),
     "deploy/README.md": (rf"mooring:({VERSION})",),
     "deploy/chart/Chart.yaml": (rf"^version: ({VERSION})$", rf"^appVersion: ({VERSION})$"),
-    "deploy/manifests/mooring.yaml": (rf"image:? mooring:({VERSION})$",),
+    "deploy/manifests/mooring.yaml": (
+        rf"^# mooring up --image mooring:({VERSION})$",
+        rf"image: mooring:({VERSION})$",
+    ),
     "docs/images/up.svg": (rf"version     Mooring ({VERSION}),",),
     "docs/local-cluster.md": (rf"version     Mooring ({VERSION}),",),
     "docs/operations.md": (rf"mooring:({VERSION})",),

@@ -23,7 +23,9 @@ def test_every_place_names_the_version_of_the_package() -> None:
 
 def test_the_changelog_describes_the_version() -> None:
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert next(one for one in headings if one != "Unreleased") == mooring.__version__
+    released = [heading for heading in headings if heading != "Unreleased"]
+    assert released[0] == mooring.__version__
+    assert "Unreleased" not in headings[1:]
 
 
 def test_a_new_version_is_written_everywhere(tmp_path: Path) -> None:
