@@ -12,6 +12,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -215,7 +216,9 @@ def _load(
         raise
     except BaseException as error:
         raise_if_external(error)
-        raise PluginError(f"{where} does not load: {error!r}", plugin=reference) from error
+        raise PluginError(
+            f"{where} does not load: {error!r}{_position(error, where, folder)}", plugin=reference
+        ) from error
     found = getattr(module, attribute or _only_plugin(module, reference), None)
     if found is None:
         raise PluginError(
@@ -224,6 +227,15 @@ def _load(
             plugin=reference,
         )
     return _as_plugin(found, f"--plugin {reference}")
+
+
+def _position(error: BaseException, file: str, folder: PluginFolder | None) -> str:
+    """Return the line of a plugin's files that raised, in brackets; "" if it is none of them."""
+    files = {file, *(() if folder is None else map(str, folder.files))}
+    for frame in reversed(extract_tb(error.__traceback__)):
+        if frame.filename in files:
+            return f" ({frame.filename}:{frame.lineno})"
+    return ""
 
 
 def _load_module(

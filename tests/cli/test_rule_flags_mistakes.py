@@ -99,7 +99,7 @@ MISTAKES = {
     ),
     "a file that raises": Mistake(
         "plugin {0}/raises.py:Mine: {0}/raises.py does not load: ZeroDivisionError('division by "
-        "zero')",
+        "zero') ({0}/raises.py:1)",
         plugins=("raises.py:Mine",),
     ),
     "a plugin's file that is absent": Mistake(
