@@ -63,8 +63,8 @@ class Server(MemoryClient):
         await self._meet("update")
         return self._answer("update", await super().update(obj))
 
-    def _show(self, store: StoredObjects, obj: Any) -> None:
-        super()._show(store, obj)
+    def show(self, store: StoredObjects, obj: Any) -> None:
+        super().show(store, obj)
         self.writes.append(obj.spec)
 
     async def request(self, method: str, target: str, body: bytes = b"") -> bytes:

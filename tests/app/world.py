@@ -83,9 +83,9 @@ class RecordingClient(MemoryClient):
         await super().bind(pod, node_name)
         self.writes.append((pod.metadata.name, "bound", node_name))
 
-    def _show(self, store: StoredObjects, obj: Any) -> None:
+    def show(self, store: StoredObjects, obj: Any) -> None:
         if not self.lags:
-            super()._show(store, obj)
+            super().show(store, obj)
 
 
 class Events:

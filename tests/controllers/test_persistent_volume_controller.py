@@ -94,6 +94,28 @@ async def test_a_volume_is_made_at_once_and_goes_with_its_claim(workbench: Workb
     await workbench.until(lambda: phase(workbench, found) == "gone", "the volume's end")
 
 
+async def test_volume_is_provisioned_with_the_attributes_class_of_its_claim(
+    workbench: Workbench,
+) -> None:
+    name, attributes = await storage_class(workbench), name_of(workbench, "gold")
+    made = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "VolumeAttributesClass",
+        "metadata": {"name": attributes, "namespace": ""},
+        "driverName": "disks.test",
+        "parameters": {"iops": "1"},
+    }
+    await workbench.create("volumeattributesclasses.v1.storage.k8s.io", made)
+    wanted = claim("data", name)
+    wanted["spec"]["volumeAttributesClassName"] = attributes
+    await workbench.create(PersistentVolumeClaim, wanted)
+    found = await workbench.until(lambda: bound_to(workbench, "data"), "the binding")
+    volume = workbench.store(PersistentVolume).get(found)
+    assert volume.spec.volume_attributes_class_name == attributes
+    status = workbench.get(PersistentVolumeClaim, "data").status
+    assert status.current_volume_attributes_class_name == attributes
+
+
 async def test_a_claim_waits_for_its_first_consumer(workbench: Workbench) -> None:
     name = await storage_class(workbench, volumeBindingMode="WaitForFirstConsumer")
     await workbench.patch(Node, "node-1", {"metadata": {"labels": {"zone": "a"}}}, namespace="")

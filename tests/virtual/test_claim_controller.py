@@ -112,6 +112,14 @@ def test_claim_that_the_status_does_not_name_yet_is_used() -> None:
     assert status.resource_claim_name == "p-g-x7k2p"
 
 
+def test_claim_that_lost_its_owner_is_not_created_again() -> None:
+    scheduler = _scheduler(TEMPLATE, _from_template("p"))
+    made = _claims(scheduler)["p-g"]
+    scheduler.cluster.add(replace(made, metadata=replace(made.metadata, owner_references=())))
+    scheduler.cluster.store(ResourceClaim).delete("p-g", "default")
+    assert _claims(scheduler) == {}
+
+
 def test_pod_that_is_being_deleted_gets_no_claim() -> None:
     pod = _from_template("p")
     leaving = replace(pod.metadata, deletion_timestamp="2026-01-01T00:00:00Z")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from mooring.api import (
+    OwnerReference,
     Pod,
     PodGroupResourceClaimStatus,
     PodResourceClaimStatus,
@@ -23,9 +24,6 @@ from mooring.controlplane.generated_claims import (
 from mooring.informers.store import EventHandler, Store
 from mooring.virtual.memory_cluster import MemoryCluster
 
-#: The index of claims by the uids of their owners.
-_BY_OWNER = "virtual: claims by owner"
-
 
 class ClaimController:
     """A controller that creates the claims of pods from templates, and releases unused claims.
@@ -39,8 +37,9 @@ class ClaimController:
         self._templates: Store[ResourceClaimTemplate] = cluster.store(ResourceClaimTemplate)
         self._groups: Store[WorkloadPodGroup] = cluster.store(WorkloadPodGroup)
         self._of_groups = of_groups
-        self._claims.add_index(_BY_OWNER, _owners)
-        self._claims.add_handler(EventHandler(on_delete=self._claim_deleted))
+        #: The claims with these owners by uid and name; only their metadata is current.
+        self._owned: dict[str, dict[str, ResourceClaim]] = {}
+        self._claims.subscribe(self._claim_changed)
         self._templates.add_handler(EventHandler(on_add=self._template_added))
         self._pods.add_handler(EventHandler(on_add=self._make, on_delete=self._release))
         if of_groups:
@@ -55,10 +54,22 @@ class ClaimController:
         for pod in list(self._pods.list(namespace)):
             self._make(pod)
 
-    def _claim_deleted(self, claim: ResourceClaim) -> None:
-        """Create a claim again if its owner still exists."""
+    def _claim_changed(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
+        if old is not None and new is not None and _owners(old) == _owners(new):
+            return
+        if old is not None:
+            for owner in _owners(old):
+                self._owned[owner.uid].pop(old.metadata.name, None)
+        if new is not None:
+            for owner in _owners(new):
+                self._owned.setdefault(owner.uid, {})[new.metadata.name] = new
+        elif old is not None:
+            self._create_again(old)
+
+    def _create_again(self, claim: ResourceClaim) -> None:
+        """Create the claim of a pod or group that still exists once more."""
         namespace = claim.metadata.namespace
-        for owner in claim.metadata.owner_references:
+        for owner in _owners(claim):
             pod = self._pods.get(owner.name, namespace)
             if pod is not None and pod.metadata.uid == owner.uid:
                 self._make(pod)
@@ -123,7 +134,8 @@ class ClaimController:
         namespace = owner.metadata.namespace
         if known and self._claims.get(known, namespace) is not None:
             return known
-        claim = generated_claim(self._claims.by_index(_BY_OWNER, owner.metadata.uid), owner, entry)
+        owned = self._owned.get(owner.metadata.uid, {})
+        claim = generated_claim(owned.values(), owner, entry)
         if claim is None:
             template = self._templates.get(template_name, namespace)
             if template is None:
@@ -180,5 +192,5 @@ def _status_of(group: WorkloadPodGroup, entry: str) -> str | None:
     return next((one.resource_claim_name for one in statuses if one.name == entry), None)
 
 
-def _owners(claim: ResourceClaim) -> list[str]:
-    return [owner.uid for owner in claim.metadata.owner_references]
+def _owners(claim: ResourceClaim) -> tuple[OwnerReference, ...]:
+    return claim.metadata.owner_references

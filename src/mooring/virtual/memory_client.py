@@ -150,7 +150,7 @@ class MemoryClient:
         before = store.get(meta.name, meta.namespace)
         version = self._next_version("" if before is None else before.metadata.resource_version)
         written: T = replace(obj, metadata=replace(meta, resource_version=version))  # type: ignore[type-var]
-        self._show(store, written)
+        self.show(store, written)
         return written
 
     def _next_version(self, before: str) -> str:
@@ -158,7 +158,7 @@ class MemoryClient:
         self._version = max(self._version, int(before) if before.isdecimal() else 0) + 1
         return str(self._version)
 
-    def _show(self, store: StoredObjects, obj: Any) -> None:
+    def show(self, store: StoredObjects, obj: Any) -> None:
         """Show a written object to readers; subclasses may override."""
         store.add(obj)
 
