@@ -30,7 +30,7 @@ API_local := export KUBE_APISERVER=$(abspath tests/support)/local-kube-apiserver
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up check test shuffled coverage soak gangs frozen-leader mutants testenv helm older-kubectl testenv-env behave groups kubectl-judge recorder follow lint format bench bench-live bench-local bench-records image docs clean
+.PHONY: help venv up check test shuffled coverage soak gangs frozen-leader mutants testenv helm older-kubectl testenv-env behave groups kubectl-judge recorder follow lint format bench bench-live bench-local bench-insight image docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -174,7 +174,7 @@ bench-local: venv ## measure the local cluster beside a real API server, and und
 	@$(TESTENV)
 	$(BIN)/python -m benchmarks.local $(ARGS)
 
-bench-records: venv ## measure what records, journal, explanations and replay cost
+bench-insight: venv ## measure what records, journal, explanations and replay cost
 	@$(TESTENV)
 	$(BIN)/python -m benchmarks.records $(ARGS)
 
