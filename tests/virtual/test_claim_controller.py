@@ -3,9 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 from mooring.api import Pod, ResourceClaim, ResourceClaimTemplate
-from mooring.virtual.backlog import Backlog
 from mooring.virtual.driving import drive
 from mooring.virtual.memory_scheduler import MemoryScheduler
+from mooring.virtual.simulation import schedule_all
 from tests.plugins.clusters import make, make_pod
 from tests.plugins.dynamic_resources.devices import claim, device_class, device_slice, node, pod
 
@@ -38,7 +38,7 @@ def _claims(scheduler: MemoryScheduler) -> dict[str, ResourceClaim]:
 
 
 def _schedule(scheduler: MemoryScheduler) -> dict[str, str]:
-    outcomes = drive(Backlog(scheduler).schedule_all())
+    outcomes = drive(schedule_all(scheduler))
     return {
         decision.pod.metadata.name: decision.node_name for decision in outcomes.decisions.values()
     }
