@@ -65,7 +65,7 @@ class Run:
         self._workload = workload
         self._scheduler = scheduler
         self._step = step
-        self._nodes = len(scheduler.cluster.cache.nodes)
+        self._nodes = len(scheduler.cache.nodes)
         self._cpu: list[float] = []
         self._wall: list[float] = []
         self._loops: list[float] = []
@@ -149,6 +149,6 @@ def preempt_one(scheduler: MemoryScheduler, pod: Pod) -> int:
     if result is None or not result.nominated_node:
         return 0
     for victim in result.victims:
-        scheduler.cluster.cache.remove_pod(victim.metadata.uid)
-    scheduler.cluster.cache.assume_pod(pod, result.nominated_node)
+        scheduler.cache.remove_pod(victim.metadata.uid)
+    scheduler.cache.assume_pod(pod, result.nominated_node)
     return 1

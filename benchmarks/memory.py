@@ -30,7 +30,7 @@ def main() -> None:
     """Hold the cluster and print the process's peak in megabytes."""
     workload = WORKLOADS["TopologySpreading"][0](_NODES, _PODS)
     scheduler = MemoryScheduler(workload.objects)
-    assert len(scheduler.cluster.cache.pods) == _PODS, os.getpid()
+    assert len(scheduler.cache.pods) == _PODS, os.getpid()
     # ru_maxrss would include the peak of the process that started this one.
     status = Path("/proc/self/status").read_text(encoding="ascii")
     kilobytes = re.search(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)

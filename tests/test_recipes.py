@@ -29,7 +29,7 @@ from mooring.observe.families import MetricsRegistry
 from mooring.observe.journal_metrics import JournalMetrics
 from mooring.registry import default_registry
 from mooring.testing import check_plugin, make_node, make_pod, run_filter
-from mooring.virtual.backlog import schedule_all
+from mooring.virtual.simulation import schedule_all
 from mooring.virtual.driving import drive
 from mooring.virtual.memory_scheduler import MemoryScheduler
 

@@ -193,7 +193,7 @@ def test_a_hostile_pod_on_a_node_costs_the_next_pod_little() -> None:
         scheduler = _scheduler(kind, count)
         pod = _pod("hostile", {**kind.spec(count), "nodeName": "node-0"})
         scheduler.cluster.add(pod)
-        scheduler.cluster.cache.validate()
+        scheduler.cache.validate()
         plain = _pod("plain", {})
         scheduler.cluster.add(plain)
 

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from mooring.api import ObjectMeta, Pod
 from mooring.app.lease_fence import EXPIRED, NOT_HELD, LeaseFence
+from mooring.cache.cache import Cache
 from mooring.client import http_pool
 from mooring.client.client import Client
 from mooring.client.connection import Connection
@@ -20,7 +21,6 @@ from mooring.extenders.extenders import Extenders
 from mooring.framework.features import FeatureGates
 from mooring.framework.pod_info import PodInfos
 from mooring.observe.clock import VirtualClock
-from mooring.virtual.memory_cluster import MemoryCluster
 from tests.client.fakes import serving
 from tests.extenders.webhooks import make_config
 from tests.extenders.webhooks import serving as serving_extender
@@ -231,9 +231,7 @@ async def test_an_extender_is_asked_to_bind_with_a_lease_only_and_may_always_be_
                 await extender.bind(POD, "node")
             await extender.filter(POD, [])
             await extender.prioritize(POD, [])
-            await extender.process_preemption(
-                POD, {}, MemoryCluster(PodInfos(FeatureGates())).cache.nodes
-            )
+            await extender.process_preemption(POD, {}, Cache(PodInfos(FeatureGates())).nodes)
             with pytest.raises(LeaseExpiredError):
                 await extender.bind(POD, "node")
         finally:

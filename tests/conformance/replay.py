@@ -222,7 +222,7 @@ def bare(pod: Pod) -> Pod:
 
 
 def _nominations(scheduler: MemoryScheduler) -> set[str]:
-    nominator = scheduler.cluster.nominator
+    nominator = scheduler.nominator
     return {pod.key for node in nominator.nodes() for pod in nominator.nominated_on(node)}
 
 

@@ -26,7 +26,7 @@ def explained(
     if not pod.spec.node_name:
         scheduler.cluster.add(pod)
     profile = scheduler.profiles[pod.spec.scheduler_name]
-    answers = ask_filters(profile, scheduler.cluster.nominator, pod, scheduler.cluster.cache.nodes)
+    answers = ask_filters(profile, scheduler.nominator, pod, scheduler.cache.nodes)
     attempt = drive(scheduler.decide(pod, examine=True))
     data = explanation_data([examine(answers, attempt.decision)])
     scheduler.discard(attempt)
@@ -84,7 +84,7 @@ def test_what_is_short_makes_the_node_pass_once_it_is_added(
     release: str, group: str, index: int
 ) -> None:
     run, answers, _ = explained(record(release, group, index)[0], release)
-    nodes: Nodes = run.scheduler.cluster.cache.nodes
+    nodes: Nodes = run.scheduler.cache.nodes
     (pod,) = run.pods
     for name, codes in answers.verdicts.codes.items():
         plugin: Any = answers.profile.plugins[name]

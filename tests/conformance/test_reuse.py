@@ -26,7 +26,7 @@ def unexamined(run: replay.Replay) -> MemoryScheduler:
 
 def touch(scheduler: MemoryScheduler) -> None:
     """Put a pod on a node and take it off again: the row counts as changed."""
-    cache = scheduler.cluster.cache
+    cache = scheduler.cache
     passing = make_pod("passing-by", cpu="1", host_ports=[1])
     cache.assume_pod(passing, cache.nodes.names[0])
     cache.forget_pod(passing.metadata.uid)
@@ -41,7 +41,7 @@ def same(ours: dict[str, Any], recorded: dict[str, Any]) -> list[str]:
 def decide_twice(run: replay.Replay) -> dict[str, Any]:
     """Decide for a scenario's pod, touch a row, and return the second decision."""
     run.one()
-    if len(run.scheduler.cluster.cache.nodes):
+    if len(run.scheduler.cache.nodes):
         touch(run.scheduler)
     return run.one()
 

@@ -12,9 +12,9 @@ from mooring.config.load import default_config
 from mooring.framework.features import FeatureGates
 from mooring.registry import default_registry
 from mooring.testing import make_node, make_pod, make_pod_group
-from mooring.virtual.backlog import schedule_all
 from mooring.virtual.driving import drive
 from mooring.virtual.memory_scheduler import MemoryScheduler
+from mooring.virtual.simulation import schedule_all
 from tests.app.world import World
 from tests.conformance import replay
 from tests.conformance.recordings import SCENARIOS, record

@@ -128,7 +128,7 @@ def started(*cluster: KubeObject) -> tuple[NetworkOverhead, MemoryScheduler]:
 def test_nodes_that_are_refused_alike_are_refused_at_once() -> None:
     many = [node(f"away-{number}", "r2", f"z{number}") for number in range(50)]
     plugin, scheduler = started(*NODES, *many, *objects(), DB)
-    state, web, nodes = CycleState(), member("web", "web"), scheduler.cluster.cache.nodes
+    state, web, nodes = CycleState(), member("web", "web"), scheduler.cache.nodes
     assert plugin.pre_filter(state, web, nodes) is None
     ((status, mask),) = plugin.filter_nodes(state, web, nodes)
     assert int(mask.sum()) == len(many) + 1
@@ -137,7 +137,7 @@ def test_nodes_that_are_refused_alike_are_refused_at_once() -> None:
 
 def test_a_dependency_on_a_node_that_does_not_exist_is_an_error() -> None:
     plugin, scheduler = started(*NODES, *objects(), member("db", "db", on="gone"))
-    nodes = scheduler.cluster.cache.nodes
+    nodes = scheduler.cache.nodes
     status = plugin.pre_filter(CycleState(), member("web", "web"), nodes)
     assert status == Status.error('pod hostname not found: nodeinfo not found for node name "gone"')
 

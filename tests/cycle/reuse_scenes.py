@@ -70,7 +70,7 @@ def place(
 ) -> list[tuple[str, list[str]]]:
     """Place one more pod and return the calls of the recording plugin."""
     asked.clear()
-    name = f"pod-{len(scheduler.cluster.cache.pods)}"
+    name = f"pod-{len(scheduler.cache.pods)}"
     pod = make_pod(name, **fields)
     scheduler.cluster.add(pod)
     decision = drive(scheduler.schedule_one(pod))

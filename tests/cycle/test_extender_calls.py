@@ -66,12 +66,12 @@ class FakeExtender:
 
 
 def make_cycle(scheduler: MemoryScheduler, *extenders: Any) -> Cycle:
-    cluster = scheduler.cluster
+    cache = scheduler.cache
     return Cycle(
         scheduler.profiles,
-        snapshot=lambda: cluster.cache.nodes,
-        node_order=cluster.cache.node_order,
-        nominator=cluster.nominator,
+        snapshot=lambda: cache.nodes,
+        node_order=cache.node_order,
+        nominator=scheduler.nominator,
         extenders=extenders,
         random=scheduler.random,
     )

@@ -85,7 +85,7 @@ def test_its_own_nomination_does_not_count_for_a_pod(
     own = make_mean("own", priority=9)
     scheduler.cluster.add(make_node("n3", cpu=2))
     scheduler.cluster.add(own)
-    scheduler.cluster.nominator.add(own, "n3")
+    scheduler.nominator.add(own, "n3")
     assert place(scheduler, make_mean("a", priority=9)) == ""
     assert place(scheduler, own) == "n3"
     assert place(scheduler, make_mean("b", priority=9)) == ""
@@ -191,7 +191,7 @@ def test_more_changes_of_nominations_than_are_remembered_are_seen(
     kept = scheduler.cluster.pods.get("kept-1", "default")
     assert kept is not None
     scheduler.cluster.delete(kept)
-    nominator = scheduler.cluster.nominator
+    nominator = scheduler.nominator
     other = make_mean("other")
     scheduler.cluster.add(other)
     for _ in range(2050):

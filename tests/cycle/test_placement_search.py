@@ -19,9 +19,10 @@ from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
 from mooring.registry import default_registry
 from mooring.testing import make_node, make_pod, make_pod_group
-from mooring.virtual.backlog import Outcomes, schedule_all
 from mooring.virtual.driving import drive
 from mooring.virtual.memory_scheduler import MemoryScheduler
+from mooring.virtual.outcomes import Outcomes
+from mooring.virtual.simulation import schedule_all
 
 RACK = "example.com/rack"
 GATES = FeatureGates({"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True})
@@ -65,7 +66,7 @@ def run(
         reuse=together,
     )
     outcomes = drive(schedule_all(scheduler))
-    scheduler.cluster.cache.validate()
+    scheduler.cache.validate()
     return scheduler, outcomes
 
 

@@ -145,8 +145,8 @@ def test_the_handle_hands_out_what_it_was_made_with() -> None:
     assert handle.random is scheduler.random
     assert handle.client is scheduler.client
     assert handle.events is scheduler.events
-    assert handle.nominator is scheduler.cluster.nominator
-    assert handle.snapshot is scheduler.cluster.cache.nodes
+    assert handle.nominator is scheduler.nominator
+    assert handle.snapshot is scheduler.cache.nodes
     assert not handle.extenders
 
 
@@ -169,7 +169,7 @@ def test_a_fault_in_add_pod_names_the_plugin() -> None:
 
 def test_the_handle_offers_the_parts_of_the_scheduler() -> None:
     scheduler, handle, _ = dry_run(NodeForm, *FULL)
-    assert handle.snapshot is scheduler.cluster.cache.nodes
+    assert handle.snapshot is scheduler.cache.nodes
     assert handle.lister(Pod).get("a", "default") == FULL[0]
     assert list(handle.waiting_pods()) == []
     assert handle.waiting_pod("a") is None

@@ -176,7 +176,7 @@ def test_which_rows_are_asked_about_when_a_pod_gets_a_label(plugins: Any, rows: 
     assert attempt.assumed is not None
     bound = attempt.assumed.pod
     labels = {**bound.metadata.labels, "zone": "a"}
-    cache, before = scheduler.cluster.cache, step.evaluations.value
+    cache, before = scheduler.cache, step.evaluations.value
     cache.add_pod(replace(bound, metadata=replace(bound.metadata, labels=labels)))
     drive(scheduler.decide(make_pod("third")))
     assert step.evaluations.value - before == rows

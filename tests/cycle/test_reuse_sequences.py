@@ -251,7 +251,7 @@ class ReuseMachine(RuleBasedStateMachine):
     @invariant()
     def believe_the_same(self) -> None:
         if hasattr(self, "schedulers"):
-            first, second = ({p.key for p in s.cluster.cache.pods} for s in self.schedulers)
+            first, second = ({p.key for p in s.cache.pods} for s in self.schedulers)
             assert first == second
 
 

@@ -24,7 +24,7 @@ PROFILE = "default-scheduler"
 def sign(scheduler: MemoryScheduler, pod: Pod) -> Signature | None:
     """Sign a pod as the cycle does, after PreFilter."""
     profile, state = scheduler.profiles[PROFILE], CycleState()
-    result = run_pre_filter(profile, state, pod, scheduler.cluster.cache.nodes)
+    result = run_pre_filter(profile, state, pod, scheduler.cache.nodes)
     assert result.status is None
     return PodSigner(profile).sign(state, pod)
 

@@ -12,9 +12,10 @@ from mooring.explain.examination import Examination
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.registry import default_registry
-from mooring.virtual.backlog import Outcomes, schedule_all
 from mooring.virtual.driving import drive
 from mooring.virtual.explaining_scheduler import ExplainingScheduler
+from mooring.virtual.outcomes import Outcomes
+from mooring.virtual.simulation import schedule_all
 
 
 def make_scheduler(
@@ -53,5 +54,5 @@ def explain(objects: Iterable[KubeObject], pod: str = "pod", **options: Any) -> 
     """Schedule everything and return the attempts of one pod."""
     scheduler = make_scheduler(objects, explained=[pod], **options)
     run(scheduler)
-    (attempts,) = scheduler.examinations.values()
+    (attempts,) = scheduler.examiner.examinations.values()
     return attempts

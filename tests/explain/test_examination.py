@@ -89,7 +89,7 @@ def test_pods_nominated_to_a_node_count() -> None:
     objects = [
         make_node("n1", cpu="2"),
         make_node("n2", cpu="1"),
-        make_pod("first", cpu="2", priority=5, nominated_node="n1", scheduler_name="other"),
+        make_pod("first", cpu="2", priority=5, nominated_node="n1", gates=["x/y"]),
         make_pod("pod", cpu="1"),
     ]
     (found,) = explain(objects)

@@ -23,7 +23,7 @@ LEAVING = {"deletionTimestamp": "2026-03-01T12:00:00Z"}
 def policy_of(*pods: Any) -> tuple[PreemptionPolicy, NodeStatuses]:
     scheduler = MemoryScheduler([make_node("n"), *pods])
     (profile,) = scheduler.profiles.values()
-    return PreemptionPolicy(profile.handle), NodeStatuses(scheduler.cluster.cache.nodes)
+    return PreemptionPolicy(profile.handle), NodeStatuses(scheduler.cache.nodes)
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def story(scheduler: MemoryScheduler, seed: int) -> list[Any]:
             pending.remove(name)
         chance = random.random()
         if chance < 0.1:
-            node = random.choice(list(scheduler.cluster.cache.nodes.infos())).node
+            node = random.choice(list(scheduler.cache.nodes.infos())).node
             labels = {**node.metadata.labels, "step": str(step)}
             scheduler.cluster.add(replace(node, metadata=replace(node.metadata, labels=labels)))
         elif chance < 0.4:

@@ -11,23 +11,27 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.tried_groups import TriedGroup
 from mooring.scheduler.examined_group import ExaminedGroup
 from mooring.testing import make_composite_pod_group, make_node, make_pod, make_pod_group
-from mooring.virtual.backlog import Outcomes, schedule_all
 from mooring.virtual.driving import drive
 from mooring.virtual.memory_scheduler import MemoryScheduler
+from mooring.virtual.outcomes import OutcomeRecorder, Outcomes
+from mooring.virtual.simulation import schedule_all
 
 RACK = "example.com/rack"
 
 
-class Examining(MemoryScheduler):
-    """A scheduler that examines the attempts of the groups of some name."""
+class Examining(OutcomeRecorder):
+    """A recorder that examines the attempts of the groups of some name."""
 
-    wanted = ""
+    def __init__(self, wanted: str) -> None:
+        super().__init__()
+        self.wanted = wanted
+        self.found: list[ExaminedGroup] = []
 
     def wants(self, group: AnyPodGroup) -> bool:
         return group.name == self.wanted
 
     def take(self, examined: ExaminedGroup) -> None:
-        self.found = [*getattr(self, "found", ()), examined]
+        self.found.append(examined)
 
 
 def run(
@@ -39,11 +43,13 @@ def run(
 ) -> tuple[list[ExaminedGroup], Outcomes]:
     gates = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": topology}
     gates["CompositePodGroup"] = topology
-    scheduler = Examining(objects, features=FeatureGates(gates), reuse=reuse)
-    scheduler.wanted = wanted
+    examining = Examining(wanted)
+    scheduler = MemoryScheduler(
+        objects, features=FeatureGates(gates), reuse=reuse, recorder=examining
+    )
     outcomes = drive(schedule_all(scheduler))
-    scheduler.cluster.cache.validate()
-    return getattr(scheduler, "found", []), outcomes
+    scheduler.cache.validate()
+    return examining.found, outcomes
 
 
 def cluster(cpu: int = 2, pods: int = 2) -> list[KubeObject]:

@@ -111,8 +111,8 @@ async def test_an_attempt_is_the_same_live_and_in_memory(point: str, answer: Any
     assert [one.message for one in pod.status.conditions] == [
         message for message in [decision.message] if message
     ]
-    assert world.scheduler.nominator.node_of("p") == scheduler.cluster.nominator.node_of("p")
-    for cache in (world.scheduler.cache, scheduler.cluster.cache):
+    assert world.scheduler.nominator.node_of("p") == scheduler.nominator.node_of("p")
+    for cache in (world.scheduler.cache, scheduler.cache):
         cache.validate()
         assert not cache.assumed
     world.scheduler.queue.validate()
@@ -156,7 +156,7 @@ def test_a_pod_that_waits_in_memory_is_nominated_and_keeps_no_room_twice() -> No
     pod = scheduler.cluster.pods.get("p", "default")
     assert pod is not None and pod.status.nominated_node_name == "n"
     # It is assumed on the node already.
-    assert scheduler.cluster.nominator.node_of("p") == ""
+    assert scheduler.nominator.node_of("p") == ""
     assert drive(scheduler.expire_waits())
     pod = scheduler.cluster.pods.get("p", "default")
     assert pod is not None and pod.status.nominated_node_name == ""

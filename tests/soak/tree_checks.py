@@ -26,8 +26,8 @@ from mooring.queue.queued_pod_info import Place
 from mooring.scheduler.schedule_one import SchedulingAttempt
 from mooring.scheduler.scheduler import Scheduler
 from mooring.scheduler.taps import SilentTap
-from mooring.virtual.backlog import schedule_all
 from mooring.virtual.memory_scheduler import MemoryScheduler
+from mooring.virtual.simulation import schedule_all
 from tests.soak.bind_checks import FINISHED
 from tests.soak.object_store import NODES, PODS, Json, ObjectStore
 from tests.soak.scheduler_sets import Settings

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from mooring.api import ObjectMeta, Pod, ResourceClaim, ResourceClaimTemplate
 from mooring.controlplane.generated_claims import claim_metadata
-from mooring.virtual.backlog import Backlog
 from mooring.virtual.driving import drive
 from mooring.virtual.memory_scheduler import MemoryScheduler
+from mooring.virtual.simulation import schedule_all
 from tests.plugins.clusters import make, make_pod
 from tests.plugins.dynamic_resources.devices import claim, device_class, device_slice, node, pod
 
@@ -43,7 +43,7 @@ def _claims(scheduler: MemoryScheduler) -> dict[str, ResourceClaim]:
 
 
 def _schedule(scheduler: MemoryScheduler) -> dict[str, str]:
-    outcomes = drive(Backlog(scheduler).schedule_all())
+    outcomes = drive(schedule_all(scheduler))
     return {
         decision.pod.metadata.name: decision.node_name for decision in outcomes.decisions.values()
     }

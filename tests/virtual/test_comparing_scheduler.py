@@ -8,7 +8,6 @@ from mooring.config import default_config
 from mooring.framework.decision import Outcome
 from mooring.registry import default_registry
 from mooring.testing.builders import make_node, make_pod
-from mooring.virtual.backlog import schedule_all
 from mooring.virtual.comparing_scheduler import (
     ComparingScheduler,
     Why,
@@ -18,6 +17,7 @@ from mooring.virtual.comparing_scheduler import (
     why_elsewhere,
 )
 from mooring.virtual.driving import drive
+from mooring.virtual.simulation import schedule_all
 
 
 def make_scheduler(*objects: Any) -> ComparingScheduler:
@@ -29,12 +29,12 @@ def test_the_reason_is_kept_and_the_details_are_dropped() -> None:
     pods = [make_pod("refused", cpu="3"), make_pod("worse", cpu="1"), make_pod("same", cpu="1")]
     scheduler = make_scheduler(make_node("big", cpu="64"), make_node("small", cpu="2"), *pods)
     refused, worse, same = (pod.uid for pod in pods)
-    scheduler.origins = {refused: "small", worse: "small", same: "big"}
+    scheduler.moves.origins = {refused: "small", worse: "small", same: "big"}
     outcomes = drive(schedule_all(scheduler))
-    assert scheduler.reasons.keys() == {refused, worse}
-    assert scheduler.reasons[refused] == Why("NodeResourcesFit", 0, "Insufficient cpu")
-    assert scheduler.reasons[worse].plugin == "NodeResourcesFit"
-    assert scheduler.reasons[worse].change > 0
+    assert scheduler.moves.reasons.keys() == {refused, worse}
+    assert scheduler.moves.reasons[refused] == Why("NodeResourcesFit", 0, "Insufficient cpu")
+    assert scheduler.moves.reasons[worse].plugin == "NodeResourcesFit"
+    assert scheduler.moves.reasons[worse].change > 0
     for decision in outcomes.decisions.values():
         assert (decision.statuses, decision.feasible, decision.totals) == (None, None, None)
 
@@ -42,7 +42,7 @@ def test_the_reason_is_kept_and_the_details_are_dropped() -> None:
 def test_a_pod_is_decided_on_the_state_without_it() -> None:
     pod = make_pod("p", cpu="4", node="only")
     scheduler = make_scheduler(make_node("only", cpu="4"), pod)
-    cache = scheduler.cluster.cache
+    cache = scheduler.cache
     info = cache.pod(pod.uid)
     assert info is not None
     decision = scheduler.decide_without(info)
@@ -57,7 +57,7 @@ def test_what_is_best_and_what_a_node_gains() -> None:
     nodes = [make_node("a", cpu="8"), make_node("b", cpu="8"), make_node("c"), make_node("d")]
     full = make_pod("full", cpu="4", node="d")
     scheduler = make_scheduler(*nodes, pod, full)
-    info = scheduler.cluster.cache.pod(pod.uid)
+    info = scheduler.cache.pod(pod.uid)
     assert info is not None
     decision = scheduler.decide_without(info)
     assert [is_best(decision, name) for name in ("a", "b", "c", "d", "x")] == [

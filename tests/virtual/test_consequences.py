@@ -15,7 +15,7 @@ def test_the_utilisation_is_a_copy() -> None:
             make_pod(cpu="1", node="a"),
         ]
     )
-    nodes = scheduler.cluster.cache.nodes
+    nodes = scheduler.cache.nodes
     found = utilisation_of(nodes)
     assert found.nodes == ["a", "b"]
     assert found.allocatable["gpu.example/x"].tolist() == [2, 0]

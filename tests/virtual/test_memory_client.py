@@ -9,17 +9,16 @@ from msgspec.structs import replace
 
 from mooring.api import ElasticQuota, ObjectMeta, Pod, ResourceClaim
 from mooring.errors import ApiError
-from mooring.framework.features import FeatureGates
-from mooring.framework.pod_info import PodInfos
 from mooring.virtual.driving import drive
 from mooring.virtual.memory_client import MemoryClient
 from mooring.virtual.memory_cluster import MemoryCluster
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.cycle.scheduling import make_node, make_pod
 
 
 @pytest.fixture
 def cluster() -> MemoryCluster:
-    return MemoryCluster(PodInfos(FeatureGates()), [make_node("n1"), make_pod("web")])
+    return MemoryCluster([make_node("n1"), make_pod("web")])
 
 
 @pytest.fixture
@@ -49,15 +48,23 @@ def test_binding_puts_the_pod_on_its_node(client: MemoryClient, cluster: MemoryC
     drive(client.bind(make_pod("web"), "n1"))
     bound = cluster.pods.get("web", "default")
     assert bound is not None and bound.spec.node_name == "n1"
-    node = cluster.cache.nodes.find("n1")
-    assert node is not None and list(node.pods) == ["web"]
 
 
 def test_deleting_takes_the_pod_off_its_node(client: MemoryClient, cluster: MemoryCluster) -> None:
     drive(client.bind(make_pod("web"), "n1"))
     drive(client.delete(Pod, "web", "default", uid="web"))
     assert cluster.pods.get("web", "default") is None
-    assert not cluster.cache.pods
+
+
+def test_the_scheduler_follows_what_its_client_writes() -> None:
+    scheduler = MemoryScheduler([make_node("n1"), make_pod("web")])
+    drive(scheduler.client.bind(make_pod("web"), "n1"))
+    drive(scheduler.settle())
+    node = scheduler.cache.nodes.find("n1")
+    assert node is not None and list(node.pods) == ["web"]
+    drive(scheduler.client.delete(Pod, "web", "default", uid="web"))
+    drive(scheduler.settle())
+    assert not scheduler.cache.pods
 
 
 def test_a_patch_merges_maps_replaces_values_and_removes_nulls(client: MemoryClient) -> None:

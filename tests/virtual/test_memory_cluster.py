@@ -1,4 +1,4 @@
-"""The cluster in memory keeps cache and nominations in step with the objects."""
+"""The stores of a cluster in memory, and the cache and nominations that follow them."""
 
 from __future__ import annotations
 
@@ -7,41 +7,45 @@ from msgspec.structs import replace
 
 from mooring.api import FinishedPod, KubeObject, Pod, PodGroup, decode
 from mooring.errors import ObjectError
-from mooring.framework.features import FeatureGates
-from mooring.framework.pod_info import PodInfos
 from mooring.virtual.memory_cluster import MemoryCluster
+from mooring.virtual.memory_scheduler import MemoryScheduler
 from tests.cycle.scheduling import make_node, make_pod
 
 
 @pytest.fixture
 def cluster() -> MemoryCluster:
-    return MemoryCluster(PodInfos(FeatureGates()), [make_node("n1"), make_node("n2")])
+    return MemoryCluster([make_node("n1"), make_node("n2")])
 
 
-def pods_on(cluster: MemoryCluster, node: str) -> list[str]:
-    found = cluster.cache.nodes.find(node)
+@pytest.fixture
+def scheduler() -> MemoryScheduler:
+    return MemoryScheduler([make_node("n1"), make_node("n2")])
+
+
+def pods_on(scheduler: MemoryScheduler, node: str) -> list[str]:
+    found = scheduler.cache.nodes.find(node)
     assert found is not None
     return list(found.pods)
 
 
-def test_a_pod_is_on_its_node_from_the_moment_it_has_one(cluster: MemoryCluster) -> None:
-    cluster.add(make_pod("a", nominated="n2"))
-    assert cluster.nominator.node_of("a") == "n2"
-    cluster.add(make_pod("a", node="n1"))
-    assert pods_on(cluster, "n1") == ["a"]
-    assert cluster.nominator.node_of("a") == ""
-    cluster.delete(make_pod("a"))
-    assert pods_on(cluster, "n1") == []
+def test_a_pod_is_on_its_node_from_the_moment_it_has_one(scheduler: MemoryScheduler) -> None:
+    scheduler.cluster.add(make_pod("a", nominated="n2"))
+    assert scheduler.nominator.node_of("a") == "n2"
+    scheduler.cluster.add(make_pod("a", node="n1"))
+    assert pods_on(scheduler, "n1") == ["a"]
+    assert scheduler.nominator.node_of("a") == ""
+    scheduler.cluster.delete(make_pod("a"))
+    assert pods_on(scheduler, "n1") == []
 
 
-def test_a_finished_pod_is_not_seen(cluster: MemoryCluster) -> None:
+def test_a_finished_pod_is_not_seen(scheduler: MemoryScheduler) -> None:
     running = make_pod("a", node="n1")
     done = replace(running, status=replace(running.status, phase="Succeeded"))
-    cluster.add(done)
-    assert cluster.pods.get("a", "default") is None
-    cluster.add(running)
-    cluster.add(done)
-    assert pods_on(cluster, "n1") == []
+    scheduler.cluster.add(done)
+    assert scheduler.cluster.pods.get("a", "default") is None
+    scheduler.cluster.add(running)
+    scheduler.cluster.add(done)
+    assert pods_on(scheduler, "n1") == []
 
 
 def test_a_finished_pod_is_a_kind_of_its_own(cluster: MemoryCluster) -> None:
@@ -57,18 +61,18 @@ def test_a_finished_pod_is_a_kind_of_its_own(cluster: MemoryCluster) -> None:
     assert list(finished.list()) == []
 
 
-def test_a_pod_that_is_made_anew_takes_the_place_of_the_old(cluster: MemoryCluster) -> None:
-    cluster.add(make_pod("a", node="n1"))
+def test_a_pod_that_is_made_anew_takes_the_place_of_the_old(scheduler: MemoryScheduler) -> None:
+    scheduler.cluster.add(make_pod("a", node="n1"))
     again = make_pod("a", node="n2")
-    cluster.add(replace(again, metadata=replace(again.metadata, uid="again")))
-    assert pods_on(cluster, "n1") == []
-    assert pods_on(cluster, "n2") == ["again"]
+    scheduler.cluster.add(replace(again, metadata=replace(again.metadata, uid="again")))
+    assert pods_on(scheduler, "n1") == []
+    assert pods_on(scheduler, "n2") == ["again"]
 
 
-def test_a_deleted_node_is_gone_from_the_snapshot(cluster: MemoryCluster) -> None:
-    cluster.delete(make_node("n1"))
-    assert list(cluster.cache.nodes.names) == ["n2"]
-    cluster.cache.validate()
+def test_a_deleted_node_is_gone_from_the_snapshot(scheduler: MemoryScheduler) -> None:
+    scheduler.cluster.delete(make_node("n1"))
+    assert list(scheduler.cache.nodes.names) == ["n2"]
+    scheduler.cache.validate()
 
 
 def test_custom_resources_are_found_by_plural_version_and_group(cluster: MemoryCluster) -> None:

@@ -124,7 +124,7 @@ def test_every_point_is_run_in_order_and_plugins_in_turn() -> None:
     ]
     pod = scheduler.cluster.pods.get("web", "default")
     assert pod is not None and pod.spec.node_name == "n1"
-    assert not scheduler.cluster.cache.assumed
+    assert not scheduler.cache.assumed
     assert [event.note for event in scheduler.events.recorded] == [
         "Successfully assigned default/web to n1"
     ]
@@ -205,9 +205,9 @@ def test_a_failure_after_the_choice_is_taken_back_in_reverse(
     assert f"A.{point}" in calls
     pod = scheduler.cluster.pods.get("web", "default")
     assert pod is not None and not pod.spec.node_name
-    assert not scheduler.cluster.cache.assumed
-    assert not scheduler.cluster.cache.pods
-    scheduler.cluster.cache.validate()
+    assert not scheduler.cache.assumed
+    assert not scheduler.cache.pods
+    scheduler.cache.validate()
     condition = pod.status.conditions[0]
     assert (condition.type, condition.status, condition.message) == (
         "PodScheduled",
@@ -238,7 +238,7 @@ def test_a_failure_before_the_choice_leaves_nothing_to_undo(
     scheduler, decision = run(recorder("B", calls, {point: answer}), recorder("C", []))
     assert decision.outcome is (Outcome.GATED if point == "pre_enqueue" else Outcome.ERROR)
     assert calls == [f"B.{name}" for name in asked]
-    assert not scheduler.cluster.cache.pods
+    assert not scheduler.cache.pods
 
 
 def test_a_pod_that_fits_nowhere_goes_to_post_filter_only() -> None:
@@ -270,7 +270,7 @@ def test_the_first_plugin_that_does_not_step_aside_binds() -> None:
     assert decision.outcome is Outcome.SCHEDULED
     assert "B.bind" not in calls
     # It said that it had bound the pod; the server was not told by anybody.
-    assert scheduler.cluster.cache.is_assumed("web")
+    assert scheduler.cache.is_assumed("web")
 
 
 def test_pre_bind_is_left_out_where_the_pre_flight_steps_aside() -> None:
@@ -292,15 +292,15 @@ def test_a_pod_waits_at_permit_until_all_plugins_allow_it() -> None:
     pod = make_pod()
     scheduler = make_scheduler([waits("A", 10), waits("B", 20)], [*make_nodes("n1"), pod])
     decision = drive(scheduler.schedule_one(pod))
-    assert scheduler.cluster.cache.is_assumed("web")
+    assert scheduler.cache.is_assumed("web")
     waiting = scheduler.on_the_way.get("web")
     assert waiting is not None
     assert waiting.pending_plugins() == ("A", "B")
     waiting.allow("A")
-    drive(scheduler.finish_waits())
-    assert scheduler.cluster.cache.is_assumed("web")
+    drive(scheduler.settle())
+    assert scheduler.cache.is_assumed("web")
     waiting.allow("B")
-    drive(scheduler.finish_waits())
+    drive(scheduler.settle())
     assert decision.outcome is Outcome.SCHEDULED
     bound = scheduler.cluster.pods.get("web", "default")
     assert bound is not None and bound.spec.node_name == "n1"
@@ -345,7 +345,7 @@ def test_a_pod_that_is_preempted_at_permit_is_an_error_to_be_retried() -> None:
     waiting = scheduler.on_the_way.get("web")
     assert waiting is not None and waiting.preempt("P", "preempted")
     assert not waiting.reject("P", "too late")
-    drive(scheduler.finish_waits())
+    drive(scheduler.settle())
     assert decision.outcome is Outcome.ERROR
     assert decision.message == "waiting on permit for pod: preempted"
 
@@ -366,7 +366,7 @@ def test_a_failure_sets_keeps_and_clears_the_nomination() -> None:
         current = scheduler.cluster.pods.get("web", "default")
         assert current is not None
         drive(scheduler.schedule_one(current))
-        assert scheduler.cluster.nominator.node_of("web") == expected
+        assert scheduler.nominator.node_of("web") == expected
         after = scheduler.cluster.pods.get("web", "default")
         assert after is not None
         assert after.status.nominated_node_name == expected
@@ -375,9 +375,9 @@ def test_a_failure_sets_keeps_and_clears_the_nomination() -> None:
 def test_the_nomination_is_dropped_when_the_pod_is_placed() -> None:
     pod = make_pod(nominated="n1")
     scheduler = make_scheduler([refuse()], [*make_nodes("n1"), pod])
-    assert scheduler.cluster.nominator.node_of("web") == "n1"
+    assert scheduler.nominator.node_of("web") == "n1"
     drive(scheduler.schedule_one(pod))
-    assert scheduler.cluster.nominator.node_of("web") == ""
+    assert scheduler.nominator.node_of("web") == ""
 
 
 def test_work_that_a_plugin_spawns_runs_after_the_attempt() -> None:
@@ -413,8 +413,10 @@ def test_work_that_fails_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     pod = make_pod()
     scheduler = make_scheduler([refuse("n1"), Spawns], [*make_nodes("n1"), pod])
     assert drive(scheduler.schedule_one(pod)).outcome is Outcome.UNSCHEDULABLE
-    assert "Work on behalf of pod default/web failed" in caplog.text
-    assert "ValueError: boom" in caplog.text
+    (record,) = (one for one in caplog.records if "Work beside" in one.message)
+    failure: Any = record
+    assert failure.kv["pod"].key == "default/web"
+    assert "ValueError: boom" in failure.kv["traceback"]
 
 
 def test_closing_ends_every_plugin() -> None:
@@ -442,7 +444,7 @@ def test_a_pod_called_off_in_pre_bind_is_not_bound() -> None:
     decision = drive(scheduler.schedule_one(pod))
     assert decision.outcome is Outcome.ERROR
     assert decision.message == "preempted by DefaultPreemption"
-    assert not scheduler.cluster.cache.pods
+    assert not scheduler.cache.pods
 
 
 def test_a_reservation_is_given_back_before_permit() -> None:
@@ -456,17 +458,19 @@ def test_a_reservation_is_given_back_before_permit() -> None:
     scheduler = make_scheduler([Reserves], [*make_nodes("n1"), pod])
     attempt = drive(scheduler.decide(pod))
     assert drive(scheduler.reserve(attempt))
-    assert scheduler.cluster.cache.is_assumed(pod.uid)
+    assert scheduler.cache.is_assumed(pod.uid)
     drive(scheduler.unreserve(attempt))
     assert undone == ["n1"]
-    assert not scheduler.cluster.cache.pods
+    assert not scheduler.cache.pods
 
 
-def test_closing_drops_the_work_of_pods_that_wait() -> None:
+def test_closing_drops_work_that_waits() -> None:
     ran: list[str] = []
 
     async def work() -> None:
-        ran.append("work")
+        ran.append("begun")
+        await scheduler.clock.sleep(10)
+        ran.append("ended")
 
     class Waits(Plugin):
         def permit(self, state: Any, pod: Any, node_name: str) -> Status:
@@ -477,7 +481,10 @@ def test_closing_drops_the_work_of_pods_that_wait() -> None:
     scheduler = make_scheduler([Waits], [*make_nodes("n1"), pod])
     drive(scheduler.schedule_one(pod))
     drive(scheduler.close())
-    assert ran == []
+    scheduler.clock.advance(60)
+    drive(scheduler.tasks.run())
+    assert ran == ["begun"]
+    assert scheduler.cache.is_assumed(pod.uid)
 
 
 class Ticking(Plugin):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import msgspec
 
 from mooring.api import CSINode, Node, Pod, ResourceSlice
-from mooring.framework.features import FeatureGates
-from mooring.framework.pod_info import PodInfos
 from mooring.testing.builders import make_node, make_pod
 from mooring.virtual.memory_cluster import MemoryCluster
 from mooring.virtual.node_copies import HOSTNAME, copies_of, cordoned
@@ -23,7 +21,7 @@ def test_a_cordoned_node_is_unschedulable_and_tainted_once() -> None:
 
 def test_a_copy_is_a_new_node_of_the_same_kind() -> None:
     node = make_node("n", cpu="7", taints=["gpu=true:NoSchedule"], zone="a")
-    cluster = MemoryCluster(PodInfos(FeatureGates()), [node, make_node("n-copy-1")])
+    cluster = MemoryCluster([node, make_node("n-copy-1")])
     first, second = copies_of(cordoned(node), 2, (), cluster)
     assert isinstance(first, Node)
     assert [first.name, second.name] == ["n-copy-2", "n-copy-3"]
@@ -46,7 +44,7 @@ def test_drivers_devices_and_given_pods_are_copied_with_it() -> None:
             {"metadata": {"name": "t"}, "spec": {**spec, "nodeName": "other"}}, ResourceSlice
         ),
     ]
-    cluster = MemoryCluster(PodInfos(FeatureGates()), [node, drivers, *slices])
+    cluster = MemoryCluster([node, drivers, *slices])
     pod = make_pod("daemon", node="n")
     made = list(copies_of(node, 1, [pod], cluster))
     assert [type(obj) for obj in made] == [Node, CSINode, ResourceSlice, Pod]

@@ -45,6 +45,16 @@ _CANCELLED_ITSELF = "a PreBind plugin cancelled the task that it runs in"
 #: Starts a coroutine as a task, which can be cancelled.
 StartTask = Callable[[Coroutine[Any, Any, Status | None]], "asyncio.Task[Status | None]"]
 
+#: Waits until a wait at Permit has ended.
+WaitFor = Callable[[PermitWait], Coroutine[Any, Any, None]]
+
+
+async def wait_in_task(wait: PermitWait) -> None:
+    """Suspend the current asyncio task until a wait at Permit has ended."""
+    done = asyncio.Event()
+    wait.when_done(done.set)
+    await done.wait()
+
 
 class AssumedPod(msgspec.Struct):
     """A pod that has a node and a reservation there. Owned by its scheduling attempt."""
@@ -80,13 +90,15 @@ class BindingCycles:
         nominates: bool,
         permitted: Callable[[str], object],
         start_task: StartTask | None = asyncio.ensure_future,
+        wait_for: WaitFor = wait_in_task,
     ) -> None:
         """Make the binding cycles.
 
         `permitted` is called with a pod's uid when its wait at Permit is over: from then on events
         no longer concern its attempt. PreBind runs in a task of its own, made by `start_task`, so
         that it can be cancelled. With None, for use without an event loop, PreBind runs in place,
-        and a pod that is cancelled meanwhile fails when PreBind returns.
+        and a pod that is cancelled meanwhile fails when PreBind returns. `wait_for` suspends a
+        binding cycle while its pod waits at Permit.
         """
         self._on_the_way = on_the_way
         self._status_writer = status_writer
@@ -98,6 +110,7 @@ class BindingCycles:
         self._nominates = nominates
         self._permitted = permitted
         self._start_task = start_task
+        self._wait_for = wait_for
 
     async def prepare(self, placement: AssumedPod) -> Status | None:
         """Do what comes before the wait at Permit; return why it failed, or None.
@@ -157,9 +170,7 @@ class BindingCycles:
         vlog(log, 4, "Pod waiting on permit", pod=placement.pod)
         outcome = wait.outcome
         if outcome is None:
-            done = asyncio.Event()
-            wait.when_done(done.set)
-            await done.wait()
+            await self._wait_for(wait)
             outcome = wait.outcome
             assert outcome is not None
         self._on_the_way.remove_waiting(placement.pod.metadata.uid)

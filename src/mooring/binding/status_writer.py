@@ -67,6 +67,10 @@ class PodStatusWriter(Protocol):
         """Write a change, and return after the first attempt, successful or not."""
         ...
 
+    async def told(self, uid: str) -> None:
+        """Wait until the changes of a pod so far have been written, or a write has failed."""
+        ...
+
     async def settle(self, uid: str) -> None:
         """Wait for the write of a pod in progress; do not retry failed writes."""
         ...

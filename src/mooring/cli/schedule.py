@@ -41,8 +41,8 @@ from mooring.framework.features import FeatureGates
 from mooring.observe.clock import VirtualClock
 from mooring.registry import load_plugins
 from mooring.scheduler.examined_group import ExaminedGroup
-from mooring.virtual.backlog import Outcomes, Progress, schedule_all
 from mooring.virtual.explaining_scheduler import ExplainingScheduler
+from mooring.virtual.outcomes import Outcomes
 from mooring.virtual.schedule_report import (
     ERROR,
     SCHEDULED,
@@ -51,6 +51,7 @@ from mooring.virtual.schedule_report import (
     make_report,
     report_data,
 )
+from mooring.virtual.simulation import Progress, schedule_all
 
 #: Exit status with --fail-on-pending if a pod was not scheduled.
 NOT_ALL_SCHEDULED = 3
@@ -181,11 +182,11 @@ def _schedule_files(args: argparse.Namespace) -> int:
             others = [unplaced if one is pod else one for one in manifests.objects]
             explained.append(_explain_placed(make_scheduler(others), pod, unplaced))
         else:
-            attempts = scheduler.examinations.setdefault(pod.metadata.uid, [])
+            attempts = scheduler.examiner.examinations.setdefault(pod.metadata.uid, [])
             of_group: list[ExaminedGroup] = []
             if scheduler.is_grouped(pod):
                 key = scheduling_group_key(pod)
-                of_group = scheduler.group_examinations.setdefault(key, of_group)
+                of_group = scheduler.examiner.group_examinations.setdefault(key, of_group)
             explained.append(Explained(pod, attempts, of_group))
     with ProgressLine() as line:
         outcomes = _schedule(scheduler, _progress_on(line) if line.is_wanted else None)
@@ -193,7 +194,7 @@ def _schedule_files(args: argparse.Namespace) -> int:
     explained = [one for one in explained if one.attempts or one.group_attempts]
     # Written in one call, so that a reader gets all of it or nothing.
     sys.stdout.write(_rendered(args.output, report, explained, args.nodes))
-    if scheduler.has_raised or any(_tracebacks(found) for found in report.pods):
+    if scheduler.examiner.has_raised or any(_tracebacks(found) for found in report.pods):
         return PLUGIN_RAISED
     if args.fail_on_pending and any(found.result != SCHEDULED for found in report.pods):
         return NOT_ALL_SCHEDULED

@@ -20,7 +20,7 @@ from mooring.errors import ObjectError
 from mooring.explain.examination import Answers, Examination, ask_filters, examine
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.state import CycleState
-from mooring.observe.attempt_random import AttemptRandom
+from mooring.observe.attempt_random import AttemptRandom, state_of
 from mooring.observe.metrics import Metrics
 from mooring.queue.pre_enqueue import PreEnqueue
 from mooring.queue.queued_pod_info import QueuedPodInfo
@@ -93,7 +93,7 @@ class LiveExaminer:
         scheduler = self._scheduler
         if pod.spec.node_name:
             pod = replace(pod, spec=replace(pod.spec, node_name=""))
-        self._random.state = scheduler.random.state
+        self._random.state = state_of(scheduler.random)
         self._cycle.search.next_start_node_index = scheduler.cycle.search.next_start_node_index
         with scheduler.examining(), scheduler.cache.without_pod(pod.metadata.uid):
             yield pod

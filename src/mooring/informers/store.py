@@ -121,10 +121,13 @@ class Store(Generic[T]):
 
     # Writing.
 
-    def add_handler(self, handler: EventHandler[T]) -> None:
-        """Call a handler for every object there is, and for every change from now on."""
+    def add_handler(self, handler: EventHandler[T], *, existing: bool = True) -> None:
+        """Call a handler for every object there is, and for every change from now on.
+
+        Without `existing`, only for the changes.
+        """
         self._handlers.append(handler)
-        if handler.on_add is not None:
+        if existing and handler.on_add is not None:
             for obj in list(self._objects.values()):
                 handler.on_add(obj)
 

@@ -21,6 +21,7 @@ from mooring.journal.entries import (
 )
 from mooring.journal.omission import encode_object
 from mooring.journal.work_runs import WorkRun
+from mooring.observe.attempt_random import state_of
 from mooring.scheduler.running_scheduler import RunningScheduler
 
 #: For how many seconds the time at which a pod was seen with its node is kept. Plugins that score
@@ -117,7 +118,7 @@ def take_checkpoint(
     begins = CheckpointBegins(
         now,
         scheduler.cycle.search.next_start_node_index,
-        scheduler.random.state,
+        state_of(scheduler.random),
         tuple(cache.nodes.names),
         tuple(tuple(names) for names in cache.node_zones()),
         tuple(

@@ -13,6 +13,11 @@ _FIRST = 0xBF58476D1CE4E5B9
 _SECOND = 0x94D049BB133111EB
 
 
+def state_of(source: random_module.Random) -> int:
+    """Return the state of an AttemptRandom; 0 for another source, whose state is no integer."""
+    return source.state if isinstance(source, AttemptRandom) else 0
+
+
 class AttemptRandom(random_module.Random):
     """A random source for scheduling decisions, not for secrets.
 

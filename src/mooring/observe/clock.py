@@ -8,6 +8,9 @@ that others wrote there, uses `wall_time`. (In Go, each time.Time carries both.)
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Generator
+from heapq import heappop, heappush
+from itertools import count
 from typing import Protocol
 
 
@@ -58,8 +61,35 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
 
+class Sleep:
+    """A wait on a virtual clock; `VirtualTasks` resumes the coroutine that awaits it."""
+
+    def __init__(self) -> None:
+        self._is_over = False
+        self._when_done: Callable[[], object] | None = None
+
+    def when_done(self, call: Callable[[], object]) -> None:
+        """Call `call()` when the wait ends; now if it has already ended."""
+        self._when_done = call
+        if self._is_over:
+            call()
+
+    def end(self) -> None:
+        """End the wait."""
+        self._is_over = True
+        if self._when_done is not None:
+            self._when_done()
+
+    def __await__(self) -> Generator[Sleep, None, None]:
+        if not self._is_over:
+            yield self
+
+
 class VirtualClock:
     """A clock that moves only when told to.
+
+    If its owner runs coroutines alongside each other (`lets_sleep`), `sleep` suspends a coroutine
+    until the clock has moved so far. Otherwise nobody else could move the clock, so `sleep` does.
 
     >>> clock = VirtualClock(start=100.0)
     >>> clock.advance(5.0)
@@ -69,6 +99,10 @@ class VirtualClock:
 
     def __init__(self, start: float = 0.0) -> None:
         self._now = start
+        self._sleeps: list[tuple[float, int, Sleep]] = []
+        self._order = count()
+        #: Whether the code that runs now can be suspended. Set by the owner.
+        self.lets_sleep = False
 
     def now(self) -> float:
         """Return the virtual time in seconds."""
@@ -82,11 +116,27 @@ class VirtualClock:
         """Move the clock forward."""
         if seconds < 0:
             raise ValueError(f"a clock moves forward only, got {seconds}")
-        self._now += seconds
+        self.move_to(self._now + seconds)
+
+    def move_to(self, moment: float) -> None:
+        """Move the clock to a moment, never backwards, and end the waits that are over by then."""
+        self._now = max(self._now, moment)
+        while self._sleeps and self._sleeps[0][0] <= self._now:
+            heappop(self._sleeps)[2].end()
+
+    @property
+    def next_wakeup(self) -> float | None:
+        """When the next wait ends; None if nothing sleeps."""
+        return self._sleeps[0][0] if self._sleeps else None
 
     async def sleep(self, seconds: float) -> None:
-        """Move the clock forward without waiting."""
-        self.advance(seconds)
+        """Wait until the clock has moved this far, or move it without waiting."""
+        if not self.lets_sleep:
+            self.advance(seconds)
+            return
+        sleep = Sleep()
+        heappush(self._sleeps, (self._now + seconds, next(self._order), sleep))
+        await sleep
 
 
 class Progress:

@@ -82,8 +82,11 @@ class DiscardedStatuses:
     async def write_first(self, pod: Pod, change: StatusChange) -> None:
         """Do nothing."""
 
+    async def told(self, uid: str) -> None:
+        """Return immediately: nothing is being written."""
+
     async def settle(self, uid: str) -> None:
-        """Return at once: nothing is being written."""
+        """Return immediately: nothing is being written."""
 
 
 class DiscardedGroupStatuses:

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from mooring.api import KubeObject, Pod
-from mooring.binding.binding_cycle import BindingCycles
 from mooring.binding.binding_pods import PermitWait
 from mooring.binding.binding_points import (
     run_permit,
@@ -53,7 +52,7 @@ from mooring.journal.entries import (
 from mooring.journal.left_out import SECRETS
 from mooring.observe.attempt_random import AttemptRandom
 from mooring.queue.queued_pod_info import QueuedPodInfo
-from mooring.replay.discarding_writers import DiscardedStatuses
+from mooring.replay.discarding_writers import DiscardedGroupStatuses, DiscardedStatuses
 from mooring.replay.recorded_answers import RecordedAnswers, RecordedClient
 from mooring.replay.recorded_extender import RecordedExtender
 from mooring.replay.recorded_informers import RecordedInformers
@@ -61,11 +60,11 @@ from mooring.replay.recorded_work import RecordedHttpClient, RecordedWork
 from mooring.replay.replay_clock import ReplayClock
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.running_scheduler import DiscardedEvents
-from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
+from mooring.scheduler.schedule_one import SchedulingAttempt
 from mooring.scheduler.scheduler import Scheduler
 from mooring.shadow.shadow import decide_beside
 from mooring.virtual.driving import drive
-from mooring.virtual.memory_scheduler import UnqueuedPods
+from mooring.virtual.simulation_queue import SimulationQueue
 
 log = logging.getLogger(__name__)
 
@@ -111,6 +110,10 @@ class ReplayEngine:
             extenders=self.extenders,
             read_only=True,
             periodic=self.works,
+            # The journal shows which pod is next.
+            make_queue=SimulationQueue,
+            status_writer=DiscardedStatuses(),
+            group_status_writer=DiscardedGroupStatuses(),
         )
         if self.informers.has(SECRETS):
             # A plugin reads them through a lister.
@@ -122,30 +125,7 @@ class ReplayEngine:
             profile.recorder = SilentTimer(metrics, profile.name)
             profile.pre_bind = _own_steps(profile, profile.pre_bind)
             profile.post_bind = _own_steps(profile, profile.post_bind)
-        self.attempts = SchedulingAttempts(
-            profiles=scheduler.profiles,
-            cycle=scheduler.cycle,
-            cache=scheduler.cache,
-            nominator=scheduler.nominator,
-            queue=UnqueuedPods(),
-            on_the_way=scheduler.on_the_way,
-            binding=BindingCycles(
-                on_the_way=scheduler.on_the_way,
-                status_writer=DiscardedStatuses(),
-                extenders=(),
-                events_of=lambda profile: events,
-                clock=self.clock,
-                metrics=metrics,
-                nominates=False,
-                permitted=lambda uid: None,
-                start_task=None,
-            ),
-            events_of=lambda profile: events,
-            status_writer=DiscardedStatuses(),
-            pods=self.pods,
-            clock=self.clock,
-            metrics=metrics,
-        )
+        self.attempts = scheduler.attempts
         self._pre_flights = features.enabled("NominatedNodeNameForExpectation")
         #: The latest attempt of each pod, until it is bound or gone, by uid.
         self._current: dict[str, SchedulingAttempt] = {}

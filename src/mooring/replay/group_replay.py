@@ -19,11 +19,9 @@ from mooring.framework.tried_groups import GroupLine
 from mooring.journal.entries import Failed, GaveBack, Permitted, Reserved
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import QueuedPodInfo
-from mooring.replay.discarding_writers import DiscardedGroupStatuses
 from mooring.replay.engine import ReplayEngine
 from mooring.replay.recorded_steps import RecordedAttempt, RecordedGroup
 from mooring.scheduler.schedule_one import SchedulingAttempt
-from mooring.scheduler.schedule_one_pod_group import PodGroupAttempts
 from mooring.scheduler.taps import SilentTap, make_taps
 from mooring.virtual.driving import drive
 
@@ -48,16 +46,8 @@ class GroupReplay(SilentTap):
         self._groups = groups
         self._before_attempt = before_attempt
         engine.attempts.taps = make_taps([self], engine.random)
-        self._attempts = PodGroupAttempts(
-            attempts=engine.attempts,
-            profiles=scheduler.profiles,
-            cache=scheduler.cache,
-            groups=groups,
-            status_writer=DiscardedGroupStatuses(),
-            features=engine.rules.gates,
-            clock=engine.clock,
-            metrics=scheduler.metrics,
-        )
+        assert scheduler.group_attempts is not None
+        self._attempts = scheduler.group_attempts
         #: The attempts of the recorded group, and what was decided for each so far.
         self._recorded: list[RecordedAttempt] = []
         self._decisions: list[Decision] = []

@@ -12,7 +12,6 @@ And the next attempt begins only when the one before would have ended (`OwnPace`
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 from typing import Any, TypeVar
@@ -24,7 +23,6 @@ from mooring.api import Node, Pod
 from mooring.cache.cache import Cache
 from mooring.config.rules import Rules
 from mooring.framework.pod_info import PodInfos
-from mooring.framework.release_metrics import make_metrics
 from mooring.journal.entries import (
     AttemptBegins,
     AttemptEnds,
@@ -42,7 +40,7 @@ from mooring.journal.entries import (
     WorkBegins,
 )
 from mooring.observe.attempt_random import AttemptRandom
-from mooring.replay.own_clock import OwnClock
+from mooring.observe.clock import VirtualClock
 from mooring.replay.own_pace import OwnPace
 from mooring.replay.recorded_answers import (
     RecordedAnswers,
@@ -54,11 +52,11 @@ from mooring.replay.recorded_work import RecordedHttpClient, RecordedWork
 from mooring.replay.taking import taking
 from mooring.replay.usage import Usage, UsageMeter
 from mooring.scheduler.running_scheduler import DiscardedEvents
-from mooring.scheduler.scheduler import Scheduler
 from mooring.virtual.memory_client import MemoryClient, MemoryList
+from mooring.virtual.memory_cluster import MemoryCluster, VersionedStore
+from mooring.virtual.outcomes import OutcomeRecorder
+from mooring.virtual.simulation import Simulation
 
-#: How often tasks get a chance to go on, at most, before the clock moves: a bind has a few steps.
-_STEPS = 12
 _POD_SCHEDULED = "PodScheduled"
 
 T = TypeVar("T")
@@ -117,8 +115,8 @@ class _OwnClient(MemoryClient):
 
     def __init__(
         self,
-        informers: RecordedInformers,
-        clock: OwnClock,
+        informers: MemoryCluster,
+        clock: VirtualClock,
         pace: OwnPace,
         side: HistorySide,
         answers: RecordedAnswers,
@@ -170,6 +168,12 @@ class _OwnClient(MemoryClient):
                 if times is not None:
                     times.departed = self._clock.now()
         await super().delete(kind, name, namespace, uid=uid)
+
+
+class _OwnInformers(RecordedInformers):
+    """The objects of the other rules' history: recorded changes, and what the scheduler writes."""
+
+    store_type = VersionedStore
 
 
 class OwnHistory:
@@ -229,32 +233,30 @@ class _Run:
         self._is_idle = False
         #: Whether the recorded scheduler has read the cluster and schedules.
         self._begun = False
-        self._clock = OwnClock(time)
+        self._clock = VirtualClock(time)
         self._pace = OwnPace(time)
         self._random = AttemptRandom(0)
-        self._informers = RecordedInformers()
+        self._informers = _OwnInformers()
         self._answers = RecordedAnswers()
         self._works = RecordedWork(self._answers)
         #: The runs of periodic work in the checkpoint.
         self._worked: list[CheckpointWork] = []
-        self._client = _OwnClient(
-            self._informers, self._clock, self._pace, report.own, self._answers
-        )
-        events = DiscardedEvents()
-        self.scheduler = Scheduler(
-            rules.config,
-            client=self._client,
-            http=RecordedHttpClient(self._answers, lenient=True),
-            informers=self._informers,
+        self._simulation = Simulation(
+            config=rules.config,
             registry=rules.registry,
             features=rules.gates,
             clock=self._clock,
             random=self._random,
-            metrics=make_metrics(rules.gates),
-            events_of=lambda profile: events,
-            max_in_unschedulable=head.max_in_unschedulable,
+            client=self._make_client,
+            http=RecordedHttpClient(self._answers, lenient=True),
             periodic=self._works,
+            recorder=OutcomeRecorder(with_details=False),
+            events=DiscardedEvents(),
+            cluster=self._informers,
+            max_in_unschedulable=head.max_in_unschedulable,
         )
+        self._simulation.start()
+        self.scheduler = self._simulation.scheduler
         #: The pods as they were recorded, and the nodes with those of them that had one.
         self._recorded_pods = RecordedInformers()
         self._recorded = Cache(PodInfos(rules.gates))
@@ -266,6 +268,11 @@ class _Run:
         self._meters = UsageMeter(report.own.usage), UsageMeter(report.recorded.usage)
         if not report.begin:
             report.begin = time
+
+    def _make_client(self, cluster: MemoryCluster) -> _OwnClient:
+        report = self._report.own
+        self._client = _OwnClient(cluster, self._clock, self._pace, report, self._answers)
+        return self._client
 
     async def take(self, entry: Entry) -> None:
         """Take in an entry of the journal."""
@@ -312,10 +319,10 @@ class _Run:
 
     async def close(self) -> None:
         """End the run."""
-        await self._settle()
+        await self._simulation.settle()
         self._report.end = self._clock.now()
         self._report.lacking |= self._answers.lacking
-        await self.scheduler.stop(0.0)
+        await self._simulation.close()
 
     def _recorded_preemption(self, victims: Sequence[str]) -> None:
         if self._own and victims:
@@ -345,7 +352,7 @@ class _Run:
             self._observe(moment)
             self._clock.move_to(moment)
             self._is_idle = False
-            await self._settle()
+            await self._simulation.settle()
         self._observe(time)
         self._clock.move_to(time)
 
@@ -357,21 +364,12 @@ class _Run:
             return
         self._is_idle = False
         while self._clock.now() >= self._pace.free_at:
-            worked = await self.scheduler.turn()
+            worked = await self._simulation.step()
             if worked:
                 self._report.own.attempts += 1
                 self._pace.attempted(self._clock.now())
-            await self._settle()
             if not worked and not len(self.scheduler.inbox):
                 self._is_idle = True
-                return
-
-    async def _settle(self) -> None:
-        """Let binding cycles and other tasks go on as far as they can."""
-        for _ in range(_STEPS):
-            await asyncio.sleep(0)
-            if len(asyncio.all_tasks()) == 1:
-                # Only this one is left.
                 return
 
     def _next_moment(self) -> float | None:

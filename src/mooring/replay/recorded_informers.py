@@ -11,14 +11,15 @@ from msgspec.structs import replace
 from mooring.api import CustomResource, FinishedPod, KubeObject, Pod
 from mooring.api.kinds import decode_as, decode_raw
 from mooring.api.pod import PodStatus
-from mooring.client.resources import KindLike, Resource, find_resource
-from mooring.informers.store import EventHandler, Store
+from mooring.client.resources import KindLike, find_resource
+from mooring.informers.store import Store
 from mooring.journal.entries import (
     FINISHED_PODS,
     Change,
     CheckpointObject,
     PodUpdate,
 )
+from mooring.virtual.memory_cluster import MemoryCluster
 
 
 def recorded_object(entry: Change | CheckpointObject) -> Any:
@@ -69,39 +70,17 @@ _CUSTOM: Any = _CustomDecoder()
 _STATUS = msgspec.json.Decoder(PodStatus)
 
 
-class RecordedInformer:
-    """The informer of one kind."""
-
-    def __init__(self) -> None:
-        self.store: Store[Any] = Store()
-
-    def add_handler(self, handler: EventHandler[Any]) -> None:
-        """Call a handler for every object there is, and for every change from now on."""
-        self.store.add_handler(handler)
-
-
-class RecordedInformers:
+class RecordedInformers(MemoryCluster):
     """The informers of a scheduler that replays a journal, by kind."""
 
+    #: Objects keep their recorded versions.
+    store_type = Store
+
     def __init__(self) -> None:
-        self._informers: dict[Resource, RecordedInformer] = {}
+        super().__init__()
         self._by_name: dict[str, Store[Any]] = {}
-
-    def informer(self, kind: KindLike) -> RecordedInformer:
-        """Return the informer of a kind."""
-        resource = find_resource(kind)
-        found = self._informers.get(resource)
-        if found is None:
-            found = self._informers[resource] = RecordedInformer()
-        return found
-
-    def has(self, kind: KindLike) -> bool:
-        """Return whether a kind has been asked for."""
-        return find_resource(kind) in self._informers
-
-    def store(self, kind: KindLike) -> Store[Any]:
-        """Return the objects of a kind."""
-        return self.informer(kind).store
+        # A journal begins without objects.
+        self.inform()
 
     def named(self, kind: str) -> Store[Any]:
         """Return the objects of a kind that a journal names."""

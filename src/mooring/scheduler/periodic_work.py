@@ -11,6 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Protocol
 
 from mooring.framework.plugin_errors import error_text, raise_if_external
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 _GRACE = 5.0
 
 Work = Callable[[], Coroutine[Any, Any, None]]
+StartWork = Callable[[Work], None]
 
 #: The name of the work that the current task runs; tasks inherit it from the task that made them.
 _RUNNING: ContextVar[str] = ContextVar("running", default="")
@@ -66,9 +68,16 @@ class RepeatedWork(Protocol):
 class PeriodicWork:
     """The periodic work of all plugins. Owned by the scheduler, on its event loop."""
 
-    def __init__(self, clock: Clock, taps: Taps | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        taps: Taps | None = None,
+        start: StartWork | None = None,
+    ) -> None:
+        """Prepare the work; `start` runs what never ends, instead of an asyncio task."""
         self._clock = clock
         self._taps = taps
+        self._start = start
         self._names = WorkNames()
         self._waiting: list[tuple[float, Work, str]] = []
         self._tasks: list[asyncio.Task[None]] = []
@@ -84,11 +93,17 @@ class PeriodicWork:
         """Begin with the work that was added; further calls do nothing."""
         self._started = True
         for seconds, work, name in self._waiting:
-            self._tasks.append(asyncio.create_task(self._repeat(seconds, work, name)))
+            repeat = partial(self._repeat, seconds, work, name)
+            if self._start is None:
+                self._tasks.append(asyncio.create_task(repeat()))
+            else:
+                self._start(repeat)
         self._waiting.clear()
 
     async def _repeat(self, seconds: float, work: Work, name: str) -> None:
-        _RUNNING.set(name)
+        if self._start is None:
+            # Each asyncio task has a context of its own.
+            _RUNNING.set(name)
         while True:
             if self._taps is not None:
                 self._taps.work_begins(name)
@@ -98,8 +113,9 @@ class PeriodicWork:
                 raise_if_external(error)
                 log_error(log, error_text(error), "Periodic work of a plugin failed")
             await self._clock.sleep(seconds)
-            # A virtual clock's sleep does not yield to other tasks.
-            await asyncio.sleep(0)
+            if self._start is None:
+                # A virtual clock's sleep does not yield to other tasks.
+                await asyncio.sleep(0)
 
     async def close(self) -> None:
         """Cancel all work and wait until it has ended."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from mooring.api import Pod
+from mooring.binding.binding_cycle import StartTask, wait_in_task
+from mooring.binding.binding_pods import PermitWait
 from mooring.cycle.profile import Profile
 from mooring.framework.plugin import Plugin
 from mooring.framework.plugin_errors import error_text, raise_if_external, traceback_text
@@ -18,14 +20,40 @@ log = logging.getLogger(__name__)
 #: Seconds that cancelled work, and a plugin that is closed, have to end.
 _GRACE = 5.0
 
-_FAILED = "Work beside the scheduling loop failed"
+FAILED = "Work beside the scheduling loop failed"
+
+
+class Tasks(Protocol):
+    """The interface to what runs beside a scheduling loop: `PluginTasks`, or virtual tasks."""
+
+    #: Makes the task of its own in which PreBind runs; None: PreBind runs in place.
+    start_task: StartTask | None
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine beside the loop; log what it raises."""
+        ...
+
+    def spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
+        """Run a plugin's work on behalf of a pod; log what it raises."""
+        ...
+
+    async def wait_for(self, wait: PermitWait) -> None:
+        """Suspend the current coroutine until a wait at Permit has ended."""
+        ...
+
+    async def stop(self, grace: float) -> None:
+        """End what runs, after at most `grace` seconds."""
+        ...
 
 
 class PluginTasks:
-    """The tasks that run beside a loop. Owned by that loop."""
+    """The asyncio tasks that run beside a loop. Owned by that loop."""
+
+    wait_for = staticmethod(wait_in_task)
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
+        self.start_task: StartTask | None = asyncio.ensure_future
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine as a task; log what it raises."""
@@ -36,7 +64,7 @@ class PluginTasks:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
-            log_error(log, task.exception(), _FAILED)
+            log_error(log, task.exception(), FAILED)
 
     def spawn(self, work: Coroutine[Any, Any, None], pod: Pod) -> None:
         """Run a plugin's work on behalf of a pod; log what it raises."""
@@ -47,8 +75,7 @@ class PluginTasks:
             await work
         except BaseException as error:
             raise_if_external(error)
-            traceback = traceback_text(error)
-            log_error(log, error_text(error), _FAILED, pod=pod, traceback=traceback)
+            log_failure(error, pod)
 
     async def stop(self, grace: float) -> None:
         """Wait for the tasks for at most `grace` seconds, then cancel those that are left."""
@@ -60,6 +87,12 @@ class PluginTasks:
         if left:
             # A plugin may ignore the cancellation of its task.
             await asyncio.wait(left, timeout=_GRACE)
+
+
+def log_failure(error: BaseException, pod: Pod) -> None:
+    """Log what a plugin's work on behalf of a pod raised."""
+    traceback = traceback_text(error)
+    log_error(log, error_text(error), FAILED, pod=pod, traceback=traceback)
 
 
 async def close_plugins(profiles: Iterable[Profile]) -> None:

@@ -12,7 +12,7 @@ The steps of each pod are those of a single pod (`schedule_one`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from mooring.api import (
     AnyPodGroup,
@@ -89,15 +89,10 @@ class PodGroupAttempts:
         features: FeatureGates,
         clock: Clock,
         metrics: Metrics,
-        failed: Callable[[QueuedPodInfo, Failure], None] | None = None,
         examiner: GroupExaminer | None = None,
     ) -> None:
-        """Prepare attempts; `failed` is called with every pod that found no node, and why.
-
-        `examiner` may ask what the attempts look at.
-        """
+        """Prepare attempts; `examiner` may want to know what they look at."""
         self._attempts = attempts
-        self._failed = failed
         self._examiner = examiner
         self._profiles = profiles
         self._cache = cache
@@ -242,7 +237,7 @@ class PodGroupAttempts:
         for result in outcome.results:
             if result.attempt is None:
                 assert result.failure is not None
-                self._fail_member(result.info, result.failure, result.start)
+                self._attempts.fail(result.info, result.failure, result.start)
                 continue
             # From now on the pod is bound like any other.
             result.attempt.state.pod_group_state = None
@@ -285,7 +280,7 @@ class PodGroupAttempts:
                 attempt.info, Status.unschedulable(), f"{GROUP_UNSCHEDULABLE}, {message}"
             )
             self._attempts.give_back(attempt, Status.unschedulable(message))
-            self._fail_member(attempt.info, failure, attempt.start)
+            self._attempts.fail(attempt.info, failure, attempt.start)
         vlog(log, 2, _UNABLE, podGroup=group, err=message)
         members = [one.info for one in permitted]
         self._tell(group, "False", UNSCHEDULABLE, message, members)
@@ -342,12 +337,12 @@ class PodGroupAttempts:
         for result in outcome.results:
             failure = self._failure(result, final, waits=waits)
             failure.nominated = nodes.get(result.info.uid, failure.nominated)
-            self._fail_member(result.info, failure, result.start)
+            self._attempts.fail(result.info, failure, result.start)
         for member in outcome.members[len(outcome.results) :]:
             reported = final if final.is_error else status
             failure = self._group_failure(member, reported, reported.message)
             failure.nominated = nodes.get(member.uid)
-            self._fail_member(member, failure, self._clock.now())
+            self._attempts.fail(member, failure, self._clock.now())
         group, message = outcome.group, final.message
         if final.is_error:
             log_error(log, message, "Error scheduling pod group", podGroup=group)
@@ -362,7 +357,7 @@ class PodGroupAttempts:
         """Put a whole group back because of an error, and report it."""
         now = self._clock.now()
         for member in info.in_order():
-            self._fail_member(member, Failure(message, rejected=False), now)
+            self._attempts.fail(member, Failure(message, rejected=False), now)
         pods = [member.pod for member in info.in_order()]
         error = Status.error(message)
         tried = TriedGroup(info.group, error)
@@ -399,11 +394,6 @@ class PodGroupAttempts:
         if self._attempts.taps is not None:
             self._attempts.taps.group_ends(info, outcome)
         self._attempts.queue.group_attempted(info, outcome)
-
-    def _fail_member(self, info: QueuedPodInfo, failure: Failure, start: float) -> None:
-        self._attempts.fail(info, failure, start)
-        if self._failed is not None:
-            self._failed(info, failure)
 
     def _tell(
         self,

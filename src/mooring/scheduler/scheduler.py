@@ -17,18 +17,19 @@ import logging
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from random import Random
 from typing import Any
 
 from mooring.api import Pod
 from mooring.binding.binding_cycle import BindingCycles
 from mooring.binding.binding_pods import BindingPods
-from mooring.binding.pod_group_status_writer import PodGroupStatusWriter
-from mooring.binding.status_writer import StatusWriter
+from mooring.binding.pod_group_status_writer import GroupStatusWriter, PodGroupStatusWriter
+from mooring.binding.status_writer import PodStatusWriter, StatusWriter
 from mooring.cache.cache import Cache
 from mooring.config.load import LoadResult
 from mooring.cycle.profile import Profile
 from mooring.cycle.profile_handle import SharedState, make_profiles
-from mooring.cycle.scheduling_cycle import Cycle
+from mooring.cycle.scheduling_cycle import Choose, Cycle, by_seed
 from mooring.framework.extender import Extender
 from mooring.framework.features import FeatureGates
 from mooring.framework.handle import ApiClient, EventWriter, HttpClient, Nominator
@@ -38,7 +39,6 @@ from mooring.framework.pod_groups import PodGroups, known_pod_groups
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.status import Status
 from mooring.informers.store import EventHandler
-from mooring.observe.attempt_random import AttemptRandom
 from mooring.observe.clock import Clock, Progress
 from mooring.observe.logs import log_error
 from mooring.observe.metrics import PLUGIN_METRICS_SAMPLE_PERCENT, Metrics
@@ -50,10 +50,11 @@ from mooring.queue.scheduling_queue import SchedulingQueue
 from mooring.queue.unschedulable_timeouts import DEFAULT_MAX_IN_UNSCHEDULABLE
 from mooring.registry import Registry
 from mooring.scheduler.event_handlers import ClusterEvents, Informers, posting_handler
+from mooring.scheduler.examined_group import GroupExaminer
 from mooring.scheduler.failure import Failure
 from mooring.scheduler.inbox import Inbox
 from mooring.scheduler.periodic_work import PeriodicWork, RepeatedWork
-from mooring.scheduler.plugin_tasks import PluginTasks, close_plugins
+from mooring.scheduler.plugin_tasks import PluginTasks, Tasks, close_plugins
 from mooring.scheduler.schedule_one import SchedulingAttempt, SchedulingAttempts
 from mooring.scheduler.schedule_one_pod_group import PodGroupAttempts
 from mooring.scheduler.tapped_clients import TappedClient, TappedHttpClient
@@ -90,7 +91,7 @@ class Scheduler:
         registry: Registry,
         features: FeatureGates,
         clock: Clock,
-        random: AttemptRandom,
+        random: Random,
         metrics: Metrics,
         events_of: Callable[[str], EventWriter],
         extenders: Sequence[Extender] = (),
@@ -98,16 +99,28 @@ class Scheduler:
         read_only: bool = False,
         taps: Sequence[SchedulingTap] = (),
         periodic: RepeatedWork | None = None,
+        tasks: Tasks | None = None,
+        inbox: Inbox | None = None,
+        make_queue: type[SchedulingQueue] = SchedulingQueue,
+        choose: Choose = by_seed,
+        reuse: bool | None = None,
+        status_writer: PodStatusWriter | None = None,
+        group_status_writer: GroupStatusWriter | None = None,
+        examiner: GroupExaminer | None = None,
+        keep_raw: bool = True,
     ) -> None:
-        """Make the plugins and start them.
+        """Make the plugins and start them. This is the only wiring of a scheduler's parts.
 
         With `read_only`, work that plugins spawn is discarded; the caller only lets it `follow`.
-        `periodic` repeats the periodic work of plugins; the default is a `PeriodicWork`.
+        `periodic` repeats the periodic work of plugins; the default is a `PeriodicWork`. `tasks`
+        run beside the loop; the default is asyncio tasks. `choose` and `reuse` are those of
+        `Cycle`. The default status writers write through `client`. `examiner` may want the details
+        of attempts for pod groups. Taps get decisions with all raw scores if `keep_raw` is set.
         """
         settings = config.config
         self.clock = clock
         self.metrics = metrics
-        self.inbox = Inbox()
+        self.inbox = Inbox() if inbox is None else inbox
         self.pod_infos = PodInfos(features)
         #: The pod groups and their pods; None if the gate GenericWorkload is off.
         self.pod_groups = known_pod_groups(features)
@@ -135,7 +148,7 @@ class Scheduler:
             plugin_http = TappedHttpClient(http, self._taps)
         self._informers = informers
         self._events_of = events_of
-        self._tasks = PluginTasks()
+        self._tasks: Tasks = PluginTasks() if tasks is None else tasks
         self._periodic = PeriodicWork(clock, self._taps) if periodic is None else periodic
         self._stopping = False
         #: Whether the scheduler only follows a cluster: what plugins spawn is discarded.
@@ -150,7 +163,12 @@ class Scheduler:
         self.pods: Lister[Pod] = informers.informer(Pod).store
         self.extenders = extenders
         self.nominator = PodNominator(self.pod_infos, self.pods)
-        self.status_writer = StatusWriter(client, clock, self._tasks.start)
+        if status_writer is None:
+            status_writer = StatusWriter(client, clock, self._tasks.start)
+        if group_status_writer is None:
+            group_status_writer = PodGroupStatusWriter(
+                client, clock, self._tasks.start, status_writer.told
+            )
         self.profiles = self._make_profiles(
             config, registry, plugin_client, plugin_http, features, random, extenders
         )
@@ -162,10 +180,12 @@ class Scheduler:
             extenders=extenders,
             percentage_of_nodes_to_score=settings.percentage_of_nodes_to_score,
             random=random,
-            keep_raw=self._taps is not None,
+            choose=choose,
+            reuse=reuse,
+            keep_raw=keep_raw and self._taps is not None,
         )
         first = next(iter(self.profiles.values()))
-        self.queue = SchedulingQueue(
+        self.queue = make_queue(
             self.profiles,
             queue_order(first.queue_sort()),
             clock,
@@ -179,13 +199,15 @@ class Scheduler:
         )
         binding = BindingCycles(
             on_the_way=self.on_the_way,
-            status_writer=self.status_writer,
+            status_writer=status_writer,
             extenders=extenders,
             events_of=events_of,
             clock=clock,
             metrics=metrics,
             nominates=features.enabled("NominatedNodeNameForExpectation"),
             permitted=partial(self.inbox.post, self.queue.done),
+            start_task=self._tasks.start_task,
+            wait_for=self._tasks.wait_for,
         )
         self.attempts = SchedulingAttempts(
             profiles=self.profiles,
@@ -196,26 +218,26 @@ class Scheduler:
             on_the_way=self.on_the_way,
             binding=binding,
             events_of=events_of,
-            status_writer=self.status_writer,
+            status_writer=status_writer,
             pods=self.pods,
             clock=clock,
             metrics=metrics,
             taps=self._taps,
             resizes=features.enabled("InPlacePodVerticalScalingSchedulerPreemption"),
         )
-        self._group_attempts: PodGroupAttempts | None = None
+        #: None if the gate GenericWorkload is off.
+        self.group_attempts: PodGroupAttempts | None = None
         if self.pod_groups is not None:
-            self._group_attempts = PodGroupAttempts(
+            self.group_attempts = PodGroupAttempts(
                 attempts=self.attempts,
                 profiles=self.profiles,
                 cache=self.cache,
                 groups=self.pod_groups,
-                status_writer=PodGroupStatusWriter(
-                    client, clock, self._tasks.start, self.status_writer.told
-                ),
+                status_writer=group_status_writer,
                 features=features,
                 clock=clock,
                 metrics=metrics,
+                examiner=examiner,
             )
         ClusterEvents(
             cache=self.cache,
@@ -240,7 +262,7 @@ class Scheduler:
         client: ApiClient,
         http: HttpClient,
         features: FeatureGates,
-        random: AttemptRandom,
+        random: Random,
         extenders: Sequence[Extender],
     ) -> dict[str, Profile]:
         nominator: Nominator = self.nominator
@@ -290,12 +312,12 @@ class Scheduler:
 
         Only for the time between two cycles.
         """
-        state, self._examining = self.random.state, True
+        state, self._examining = self.random.getstate(), True
         try:
             yield
         finally:
             self._examining = False
-            self.random.state = state
+            self.random.setstate(state)
 
     # The loop.
 
@@ -349,8 +371,7 @@ class Scheduler:
     async def turn(self) -> bool:
         """Handle what happened and try one pod; False if no pod is ready."""
         now = self.clock.now()
-        self.inbox.drain()
-        self._synced = True
+        self.take_in()
         self.on_the_way.expire(now)
         self.queue.flush()
         info = self.queue.pop()
@@ -361,7 +382,7 @@ class Scheduler:
         try:
             timed = self.cycles % _SAMPLE_EVERY == 0
             for attempt in await self._schedule(info, timed):
-                self._tasks.start(self._bind(attempt))
+                self.start_binding(attempt)
         except BaseException as error:
             self._interrupted = info
             raise_if_external(error)
@@ -373,19 +394,24 @@ class Scheduler:
             self.trying = None
         return True
 
+    def take_in(self) -> None:
+        """Handle what has happened since the last cycle."""
+        self.inbox.drain()
+        self._synced = True
+
     async def _schedule(self, info: QueuedPodInfo, timed: bool) -> Sequence[SchedulingAttempt]:
         """Try a pod or a pod group; return the attempts whose binding cycles are to follow."""
         if isinstance(info, QueuedPodGroupInfo):
-            assert self._group_attempts is not None
-            return await self._group_attempts.schedule(info, timed=timed)
+            assert self.group_attempts is not None
+            return await self.group_attempts.schedule(info, timed=timed)
         attempt = await self.attempts.schedule(info, timed=timed)
         return () if attempt is None else (attempt,)
 
     def _fail(self, info: QueuedPodInfo, message: str, start: float) -> None:
         """Put a pod or a pod group back whose attempt ended with an unexpected error."""
         if isinstance(info, QueuedPodGroupInfo):
-            assert self._group_attempts is not None
-            self._group_attempts.fail(info, message)
+            assert self.group_attempts is not None
+            self.group_attempts.fail(info, message)
         else:
             self.attempts.fail(info, Failure(message, rejected=False), start)
 
@@ -411,6 +437,10 @@ class Scheduler:
 
     # Binding.
 
+    def start_binding(self, attempt: SchedulingAttempt) -> None:
+        """Start the binding cycle of a pod that has passed Permit, or waits there."""
+        self._tasks.start(self._bind(attempt))
+
     async def _bind(self, attempt: SchedulingAttempt) -> None:
         gauge = self.metrics.goroutines["binding"]
         gauge.inc()
@@ -430,7 +460,9 @@ class Scheduler:
         if status is None:
             if self._taps is not None:
                 self.inbox.post(self._taps.bound, attempt)
-            await self.attempts.bound(attempt)
+            faults = await self.attempts.bound(attempt)
+            if faults and self._taps is not None:
+                self.inbox.post(self._taps.post_bind_failed, attempt, faults)
 
     def _binding_failed(self, attempt: SchedulingAttempt, status: Status) -> None:
         if self._stopping:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mooring.api import Pod
@@ -16,7 +17,7 @@ from mooring.framework.decision import Decision
 from mooring.framework.nodes import Rows
 from mooring.framework.plugin_errors import raise_if_external
 from mooring.framework.status import Status
-from mooring.observe.attempt_random import AttemptRandom
+from mooring.observe.attempt_random import state_of
 from mooring.observe.logs import log_error
 from mooring.queue.pod_group_queue import GroupOutcome
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
@@ -135,6 +136,10 @@ class SchedulingTap(Protocol):
         """Take note that a pod was bound, between two cycles."""
         ...
 
+    def post_bind_failed(self, attempt: SchedulingAttempt, faults: Sequence[Status]) -> None:
+        """Take note of what PostBind plugins raised for a bound pod, between two cycles."""
+        ...
+
     def failed(self, info: QueuedPodInfo, failure: Failure) -> None:
         """Take note that an attempt failed, before the pod is put back into the queue."""
         ...
@@ -197,6 +202,9 @@ class SilentTap:
     def bound(self, attempt: SchedulingAttempt) -> None:
         """Do nothing."""
 
+    def post_bind_failed(self, attempt: SchedulingAttempt, faults: Sequence[Status]) -> None:
+        """Do nothing."""
+
     def failed(self, info: QueuedPodInfo, failure: Failure) -> None:
         """Do nothing."""
 
@@ -217,6 +225,7 @@ _CALLS = (
     "permitted",
     "gave_back",
     "bound",
+    "post_bind_failed",
     "failed",
 )
 
@@ -227,7 +236,7 @@ class Taps:
     Where there are no taps, there is no Taps: `make_taps` returns None, and nothing is called.
     """
 
-    def __init__(self, taps: Sequence[SchedulingTap], random: AttemptRandom) -> None:
+    def __init__(self, taps: Sequence[SchedulingTap], random: Random) -> None:
         self._random = random
         #: By call, the methods of the taps that do something.
         self._methods: dict[str, list[Callable[..., None]]] = {
@@ -267,7 +276,7 @@ class Taps:
 
     def group_begins(self, info: QueuedPodGroupInfo, start: float) -> None:
         """See SchedulingTap."""
-        self._tell("group_begins", info, start, self._random.state)
+        self._tell("group_begins", info, start, state_of(self._random))
 
     def group_ends(self, info: QueuedPodGroupInfo, outcome: GroupOutcome) -> None:
         """See SchedulingTap."""
@@ -277,7 +286,7 @@ class Taps:
         self, info: QueuedPodInfo, start: float, within: Rows | None, sampling_start: int
     ) -> None:
         """See SchedulingTap."""
-        self._tell("deciding", info, start, within, self._random.state, sampling_start)
+        self._tell("deciding", info, start, within, state_of(self._random), sampling_start)
 
     def decided(self, info: QueuedPodInfo, decision: Decision, start: float) -> None:
         """See SchedulingTap."""
@@ -313,6 +322,10 @@ class Taps:
         """See SchedulingTap."""
         self._tell("bound", attempt)
 
+    def post_bind_failed(self, attempt: SchedulingAttempt, faults: Sequence[Status]) -> None:
+        """See SchedulingTap."""
+        self._tell("post_bind_failed", attempt, faults)
+
     def failed(self, info: QueuedPodInfo, failure: Failure) -> None:
         """See SchedulingTap."""
         self._tell("failed", info, failure)
@@ -335,7 +348,7 @@ class Taps:
         }
 
 
-def make_taps(taps: Sequence[SchedulingTap], random: AttemptRandom) -> Taps | None:
+def make_taps(taps: Sequence[SchedulingTap], random: Random) -> Taps | None:
     """Return the taps as one; None if there are none."""
     return Taps(taps, random) if taps else None
 

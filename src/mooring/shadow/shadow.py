@@ -17,6 +17,7 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.plugin_errors import error_text, raise_if_external
 from mooring.framework.state import CycleState
 from mooring.journal.entries import EVERY_NODE, AttemptBegins, Compared
+from mooring.observe.attempt_random import state_of
 from mooring.queue.pre_enqueue import PreEnqueue
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.scheduler.scheduler import Scheduler
@@ -189,7 +190,7 @@ class Shadow(SilentTap):
             meta.resource_version,
             pod.spec.scheduler_name,
             self._attempts[meta.uid] + 1,
-            scheduler.random.state,
+            state_of(scheduler.random),
             scheduler.cycle.search.next_start_node_index,
             post_filter=False,
             beside=True,

@@ -118,7 +118,7 @@ class Workbench:
             if getattr(plugin, "handle", None) is None:
                 plugin.handle = handle
         plugin.start()
-        drive(cluster.periodic.run_due())
+        drive(cluster.tasks.run())
         profile = Profile(self._alone, Registry(), handle, {self.kind.name: plugin})
         return Bench(plugin, cluster, profile)
 
@@ -137,12 +137,13 @@ class Bench:
     def __init__(self, plugin: Plugin, cluster: BenchCluster, profile: Profile) -> None:
         self.plugin = plugin
         self.cluster = cluster.objects
+        self._cache = cluster.cache
         self.profile = profile
 
     @property
     def nodes(self) -> Nodes:
         """Return the nodes of the cluster."""
-        return self.cluster.cache.nodes
+        return self._cache.nodes
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Run PreFilter."""

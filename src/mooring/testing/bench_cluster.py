@@ -9,6 +9,7 @@ from typing import Any
 
 from mooring.api import KubeObject, Pod
 from mooring.binding.binding_pods import BindingPods
+from mooring.cache.cache import Cache
 from mooring.cycle.profile import Profile
 from mooring.cycle.profile_handle import ProfileHandle, SharedState
 from mooring.framework.features import FeatureGates
@@ -17,12 +18,17 @@ from mooring.framework.pod_groups import PodGroups, has_pod_groups
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.release_metrics import make_metrics
 from mooring.observe.clock import VirtualClock
+from mooring.queue.nominator import PodNominator
+from mooring.scheduler.event_handlers import ClusterEvents
+from mooring.scheduler.periodic_work import PeriodicWork
 from mooring.virtual.claim_controller import ClaimController
+from mooring.virtual.idle_inbox import IdleInbox
 from mooring.virtual.memory_client import MemoryClient
 from mooring.virtual.memory_cluster import MemoryCluster
 from mooring.virtual.memory_events import MemoryEvents
-from mooring.virtual.memory_periodic_work import MemoryPeriodicWork
 from mooring.virtual.no_network import NoNetwork
+from mooring.virtual.simulation_queue import SimulationQueue
+from mooring.virtual.virtual_tasks import VirtualTasks
 from mooring.virtual.volume_controller import VolumeController
 
 #: Makes the profile with the default plugins.
@@ -53,32 +59,49 @@ class BenchCluster:
     ) -> None:
         pod_infos = PodInfos(features)
         pod_groups = PodGroups() if has_pod_groups(features) else None
-        self.objects = MemoryCluster(pod_infos, objects, pod_groups)
+        self.objects = MemoryCluster(objects)
+        clock, metrics, on_the_way = VirtualClock(), make_metrics(features), BindingPods()
+        self.cache = Cache(pod_infos, pod_groups)
+        nominator = PodNominator(pod_infos, self.objects.pods)
+        ClusterEvents(
+            cache=self.cache,
+            queue=SimulationQueue({}, lambda pod: 0, clock, features=features, nominator=nominator),
+            profiles={},
+            on_the_way=on_the_way,
+            inbox=IdleInbox(),
+            features=features,
+            clock=clock,
+            metrics=metrics,
+            every_pod=True,
+            pod_groups=pod_groups,
+        ).attach(self.objects)
+        self.objects.inform()
         VolumeController(self.objects)
         ClaimController(self.objects)
-        clock = VirtualClock()
         activated: list[Pod] = []
         #: The work that the plugin repeats.
-        self.periodic = MemoryPeriodicWork(clock)
+        self.tasks = VirtualTasks(clock)
+        periodic = PeriodicWork(clock, start=self.tasks.start_periodic)
+        periodic.start()
         shared = SharedState(
             features=features,
             clock=clock,
             random=random.Random(0),
             client=MemoryClient(self.objects),
             http=NoNetwork(),
-            nominator=self.objects.nominator,
+            nominator=nominator,
             extenders=(),
-            snapshot=lambda: self.objects.cache.nodes,
+            snapshot=lambda: self.cache.nodes,
             pod_infos=pod_infos,
             lister=self.objects.lister,
-            watch=self.objects.watch,
+            watch=lambda kind, handler: self.objects.informer(kind).add_handler(handler),
             synced=lambda: True,
-            waiting_pods=BindingPods(),
+            waiting_pods=on_the_way,
             activate=activated.extend,
             spawn=_drop,
-            every=self.periodic.every,
+            every=periodic.add,
             pod_groups=pod_groups or PodGroups(),
-            metrics=make_metrics(features),
+            metrics=metrics,
         )
         name = "default-scheduler"
         self.handle = BenchHandle(name, shared, MemoryEvents(clock), make_profile)

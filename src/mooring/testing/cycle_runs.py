@@ -14,9 +14,9 @@ from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.registry import default_registry
 from mooring.testing.plugin_runs import cluster_of
-from mooring.virtual.backlog import schedule_all
 from mooring.virtual.driving import drive
 from mooring.virtual.memory_scheduler import MemoryScheduler
+from mooring.virtual.simulation import schedule_all
 
 #: A configuration file's path, its content as data, or a loaded configuration.
 ConfigLike = str | os.PathLike[str] | Mapping[str, Any] | LoadResult
@@ -80,7 +80,7 @@ def run_cycle(
         registry=registry,
         features=gates,
     )
-    scheduler.examines_groups = True
+    scheduler.recorder.examines_groups = True
     if pod is not None:
         _check_served(scheduler, pod)
         return drive(_schedule(scheduler, pod))

@@ -20,9 +20,9 @@ from mooring.framework.state import CycleState
 from mooring.testing.bench import Answers, Bench, Workbench, raise_breach
 from mooring.testing.plugin_answers import Case, ask
 from mooring.testing.scenes import Scene
-from mooring.virtual.backlog import schedule_all
 from mooring.virtual.driving import drive
 from mooring.virtual.memory_scheduler import MemoryScheduler
+from mooring.virtual.simulation import schedule_all
 
 ARGS = "args round-trip"
 ARGS_KEPT = "args are not changed"

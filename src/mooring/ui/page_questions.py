@@ -14,9 +14,9 @@ from mooring.scheduler.running_scheduler import RunningScheduler
 from mooring.ui.leader_link import LeaderLink
 from mooring.ui.leader_rules import PageRules, rule_notes
 from mooring.virtual import cluster_changes
-from mooring.virtual.backlog import Progress
 from mooring.virtual.cluster_copy import ClusterCopy, copy_cluster
 from mooring.virtual.consequences import Consequences
+from mooring.virtual.simulation import Progress
 
 #: So many pods of each list are sent to the page, which is told how many there are.
 MOST_PODS = 1000

@@ -21,7 +21,6 @@ from mooring.explain.outcome_texts import message_of
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.pod_info import PodInfo
 from mooring.framework.points import Point
-from mooring.virtual.backlog import MAX_ATTEMPTS, Progress, schedule_all
 from mooring.virtual.cluster_copy import ClusterCopy, with_weights
 from mooring.virtual.comparing_scheduler import (
     ComparingScheduler,
@@ -39,6 +38,7 @@ from mooring.virtual.consequences import (
 )
 from mooring.virtual.memory_cluster import MemoryCluster
 from mooring.virtual.node_copies import copies_of, cordoned
+from mooring.virtual.simulation import MAX_ATTEMPTS, Progress, schedule_all
 
 #: The annotation of a pod that a kubelet runs from a file; nobody else can start or stop it.
 _MIRROR = "kubernetes.io/config.mirror"
@@ -138,7 +138,7 @@ def change_config(
     new = _make_scheduler(copy, config)
 
     def decide_again(pod: Pod, before: Decision) -> Decision | None:
-        info = new.cluster.cache.pod(pod.metadata.uid)
+        info = new.cache.pod(pod.metadata.uid)
         if info is None or pod.spec.scheduler_name not in new.profiles:
             return None
         return new.decide_without(info)
@@ -220,8 +220,8 @@ def _consequences(
         baseline = _Settling(_make_scheduler(copy), progress)
         origins = current | baseline.settle()
         settled.pods.update(baseline.pods)
-    scheduler.origins = origins
-    before = utilisation_of(cluster.cache.nodes)
+    scheduler.moves.origins = origins
+    before = utilisation_of(scheduler.cache.nodes)
     if change is not None:
         change(cluster)
     targets = settled.settle()
@@ -240,8 +240,8 @@ def _consequences(
         elif target and not origin:
             placed.append(PlacedPod(pod.key, target))
         elif target != origin:
-            moved.append(_moved(pod, origin, target, scheduler.reasons.get(uid, Why())))
-    after = utilisation_of(cluster.cache.nodes)
+            moved.append(_moved(pod, origin, target, scheduler.moves.reasons.get(uid, Why())))
+    after = utilisation_of(scheduler.cache.nodes)
     return Consequences(moved, unplaced, placed, before, after, unserved)
 
 
@@ -307,7 +307,7 @@ def _by_other_rules(
     moved: list[MovedPod] = []
     unplaced: list[UnplacedPod] = []
     try:
-        infos = sorted(scheduler.cluster.cache.pods, key=lambda info: _template(info.pod))
+        infos = sorted(scheduler.cache.pods, key=lambda info: _template(info.pod))
         for number, info in enumerate(infos, 1):
             found = _compare(scheduler, info, decide_again)
             if isinstance(found, MovedPod):
@@ -335,7 +335,7 @@ def _compare(
     if (
         not may_move(pod)
         or pod.spec.scheduler_name not in scheduler.profiles
-        or scheduler.cluster.cache.nodes.row(current) < 0
+        or scheduler.cache.nodes.row(current) < 0
     ):
         return None
     before = scheduler.decide_without(info)

@@ -10,16 +10,14 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from mooring.api import Pod
 from mooring.cycle.scheduling_cycle import by_name
 from mooring.framework.decision import Decision
 from mooring.framework.pod_info import PodInfo
 from mooring.framework.state import CycleState
 from mooring.framework.status import Status
-from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.virtual.driving import drive
-from mooring.virtual.explaining_scheduler import drop_details
 from mooring.virtual.memory_scheduler import MemoryScheduler
+from mooring.virtual.outcomes import OutcomeRecorder
 
 
 class Why(msgspec.Struct, frozen=True):
@@ -33,40 +31,45 @@ class Why(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class ComparingScheduler(MemoryScheduler):
-    """A scheduler that records why pods do not get the nodes where they are expected."""
+class MoveRecorder(OutcomeRecorder):
+    """A recorder of why pods do not get the nodes where they are expected."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self) -> None:
+        super().__init__(with_details=False)
         #: By uid, the node where a pod is expected.
         self.origins: dict[str, str] = {}
         #: By uid, why a pod has got another node.
         self.reasons: dict[str, Why] = {}
 
-    async def schedule_one(self, pod: Pod, info: QueuedPodInfo | None = None) -> Decision:
-        """Try one pod through all points, and keep no details of the decision."""
-        decision = await super().schedule_one(pod, info)
-        uid, target = pod.metadata.uid, decision.node_name
+    def record(self, decision: Decision) -> None:
+        """Keep the decision on a single pod, and why it is not the expected one."""
+        super().record(decision)
+        uid = decision.pod.metadata.uid
         origin = self.origins.get(uid, "")
-        if origin and origin != target:
-            why = why_elsewhere(decision, origin, target)
+        if origin and origin != decision.node_name:
+            why = why_elsewhere(decision, origin, decision.node_name)
             # An attempt that tries only the nominated node has no reason; the one before has.
             if why.plugin:
                 self.reasons[uid] = why
-        drop_details(decision)
-        return decision
+
+
+class ComparingScheduler(MemoryScheduler):
+    """A scheduler that records why pods do not get the nodes where they are expected."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.moves = MoveRecorder()
+        super().__init__(*args, recorder=self.moves, **kwargs)
 
     def decide_without(self, info: PodInfo) -> Decision:
         """Decide for a pod that has a node on the state without this pod; nothing changes."""
-        pod, cache = info.pod, self.cluster.cache
+        pod, cache = info.pod, self.cache
         unplaced = replace(pod, spec=replace(pod.spec, node_name=""))
-        spawned = self._spawned = []
         cache.lift_pod(info)
         try:
             return drive(self.cycle.run(unplaced, CycleState(), post_filter=False))
         finally:
             cache.lower_pod(info)
-            for work in spawned:
+            for work in self.tasks.take_spawned():
                 work.close()
 
 

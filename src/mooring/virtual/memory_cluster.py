@@ -1,92 +1,128 @@
-"""A cluster in memory: the objects, and the scheduler's cache of them."""
+"""A cluster in memory: the objects by kind, which are also the informers of a scheduler."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
-from mooring.api import (
-    CompositePodGroup,
-    CustomResource,
-    FinishedPod,
-    KubeObject,
-    Node,
-    Pod,
-    WorkloadPodGroup,
-    find_kind,
-)
-from mooring.api.kinds import KINDS
-from mooring.cache.cache import Cache
-from mooring.errors import ObjectError
+from msgspec.structs import replace
+
+from mooring.api import CustomResource, FinishedPod, KubeObject, Node, Pod, find_kind
+from mooring.client.resources import KindLike, Resource, find_resource
 from mooring.framework.listers import Lister
-from mooring.framework.pod_groups import PodGroups
-from mooring.framework.pod_info import PodInfos
 from mooring.informers.store import EventHandler, Store
-from mooring.queue.nominator import PodNominator
+
+T = TypeVar("T", bound=KubeObject)
+
+
+class VersionedStore(Store[T]):
+    """A store that gives a changed object another resource version, as an API server does."""
+
+    def add(self, obj: T) -> None:
+        """Add an object, or replace the one with the same name."""
+        meta = obj.metadata
+        old = self.get(meta.name, meta.namespace)
+        if old is not None and old is not obj:
+            version = meta.resource_version
+            if version == old.metadata.resource_version:
+                later = str(int(version) + 1) if version.isdecimal() else f"{version}+"
+                obj = replace(obj, metadata=replace(meta, resource_version=later))
+        super().add(obj)
+
+
+#: Handlers that have not been called for the objects there are, with their store.
+_Waiting = list[tuple[Store[Any], EventHandler[Any]]]
+
+
+class MemoryInformer:
+    """The informer of one kind."""
+
+    def __init__(self, store: Store[Any], waiting: _Waiting | None) -> None:
+        self.store = store
+        self._waiting = waiting
+
+    def add_handler(self, handler: EventHandler[Any]) -> None:
+        """Call a handler for every object there is, and for every change from now on."""
+        if self._waiting is None:
+            self.store.add_handler(handler)
+        else:
+            self._waiting.append((self.store, handler))
 
 
 class MemoryCluster:
-    """The stores of all objects, and a cache and nominator that follow them.
+    """The stores of all objects. Owned by its simulation.
 
     Pods that have succeeded or failed are in a store of their own (FinishedPod), because a
     scheduler does not list them as Pod.
     """
 
-    def __init__(
-        self,
-        pod_infos: PodInfos,
-        objects: Iterable[KubeObject] = (),
-        pod_groups: PodGroups | None = None,
-    ) -> None:
-        self._stores: dict[Any, Store[Any]] = {kind.struct: Store() for kind in KINDS}
-        for kind in KINDS:
-            self._stores[kind.resource] = self._stores[kind.struct]
-        self.pods: Store[Pod] = self._stores[Pod]
-        self._finished: Store[Pod] = Store()
-        self._stores[FinishedPod] = self._finished
-        self.nodes: Store[Node] = self._stores[Node]
-        self.cache = Cache(pod_infos, pod_groups)
-        self.nominator = PodNominator(pod_infos, self.pods)
-        self.nodes.add_handler(
-            EventHandler(
-                on_add=self.cache.add_node,
-                on_update=lambda _, node: self.cache.update_node(node),
-                on_delete=lambda node: self.cache.remove_node(node.metadata.name),
-            )
-        )
-        self.pods.add_handler(
-            EventHandler(
-                on_add=self._pod_added, on_update=self._pod_updated, on_delete=self._pod_deleted
-            )
-        )
-        if pod_groups is not None:
-            handler: EventHandler[Any] = EventHandler(
-                on_add=pod_groups.set_group,
-                on_update=lambda _, group: pod_groups.set_group(group),
-                on_delete=pod_groups.remove_group,
-            )
-            self._stores[WorkloadPodGroup].add_handler(handler)
-            if pod_groups.has_composites:
-                self._stores[CompositePodGroup].add_handler(handler)
-        for obj in objects:
+    #: The class of the stores.
+    store_type: type[Store[Any]] = VersionedStore
+
+    def __init__(self, objects: Iterable[KubeObject] = ()) -> None:
+        self._stores: dict[Resource, Store[Any]] = {}
+        self.pods: Store[Pod] = self.store(Pod)
+        self.nodes: Store[Node] = self.store(Node)
+        #: None once `inform` has been called.
+        self._waiting: _Waiting | None = []
+        self._initial: Sequence[KubeObject] = tuple(objects)
+        for obj in self._initial:
             self.add(obj)
 
-    def store(self, kind: type[KubeObject] | str) -> Store[Any]:
+    # Reading.
+
+    def store(self, kind: KindLike) -> Store[Any]:
         """Return the store of a kind; a custom resource is named "plural.version.group"."""
-        found = self._stores.get(kind)
+        resource = find_resource(kind)
+        found = self._stores.get(resource)
         if found is None:
-            if not isinstance(kind, str):
-                raise ObjectError(f"{kind.__name__} is not in the table of kinds")
-            found = self._stores[kind] = Store()
+            found = self._stores[resource] = self.store_type()
         return found
 
-    def watch(self, kind: type[KubeObject] | str, handler: EventHandler[Any]) -> None:
-        """Report every object of a kind, and every change from now on, to a handler."""
-        self.store(kind).add_handler(handler)
+    def has(self, kind: KindLike) -> bool:
+        """Return whether a kind has been asked for."""
+        return find_resource(kind) in self._stores
 
-    def lister(self, kind: type[KubeObject] | str) -> Lister[Any]:
+    def lister(self, kind: KindLike) -> Lister[Any]:
         """Return read access to a kind."""
         return self.store(kind)
+
+    def informer(self, kind: KindLike) -> MemoryInformer:
+        """Return the informer of a kind."""
+        return MemoryInformer(self.store(kind), self._waiting)
+
+    def inform(self) -> None:
+        """Call the handlers for the objects there are; changes reach them from now on.
+
+        The objects come in the order in which they were given, whatever their kinds: the order of
+        the nodes in the cache depends on it.
+        """
+        waiting, self._waiting = self._waiting or (), None
+        by_store: dict[int, list[EventHandler[Any]]] = {}
+        for store, handler in waiting:
+            by_store.setdefault(id(store), []).append(handler)
+            store.add_handler(handler, existing=False)
+        for store, obj in self._in_order():
+            for handler in by_store.get(id(store), ()):
+                if handler.on_add is not None:
+                    handler.on_add(obj)
+        self._initial = ()
+
+    def _in_order(self) -> Iterator[tuple[Store[Any], KubeObject]]:
+        """Yield every object once, in its latest version."""
+        yielded: set[tuple[int, str, str]] = set()
+        for obj in (*self._initial, *self.objects()):
+            store, meta = self.store_of(obj), obj.metadata
+            key = id(store), meta.namespace, meta.name
+            current = store.get(meta.name, meta.namespace)
+            if current is not None and key not in yielded:
+                yielded.add(key)
+                yield store, current
+
+    def objects(self) -> Iterator[KubeObject]:
+        """Yield every object."""
+        for store in tuple(self._stores.values()):
+            yield from tuple(store)
 
     def store_of(self, obj: KubeObject) -> Store[Any]:
         """Return the store an object belongs in."""
@@ -95,43 +131,19 @@ class MemoryCluster:
             known = find_kind(obj.api_version, obj.kind)
             plural = known.plural if known else f"{obj.kind.lower()}s"
             return self.store(f"{plural}.{version}.{group}")
+        if isinstance(obj, Pod) and obj.is_finished:
+            return self.store(FinishedPod)
         return self.store(type(obj))
+
+    # Changes from outside.
 
     def add(self, obj: KubeObject) -> None:
         """Add an object, or replace the object of the same name."""
-        if isinstance(obj, Pod) and obj.is_finished:
-            self.pods.delete(obj.metadata.name, obj.metadata.namespace)
-            self._finished.add(obj)
-            return
         if isinstance(obj, Pod):
-            self._finished.delete(obj.metadata.name, obj.metadata.namespace)
+            other = self.pods if obj.is_finished else self.store(FinishedPod)
+            other.delete(obj.metadata.name, obj.metadata.namespace)
         self.store_of(obj).add(obj)
 
     def delete(self, obj: KubeObject) -> None:
         """Remove an object if it exists."""
-        finished = isinstance(obj, Pod) and obj.is_finished
-        store = self._finished if finished else self.store_of(obj)
-        store.delete(obj.metadata.name, obj.metadata.namespace)
-
-    # What the informers of a live scheduler do.
-
-    def _pod_added(self, pod: Pod) -> None:
-        if pod.spec.node_name:
-            self.cache.add_pod(pod)
-        else:
-            self.nominator.add(pod)
-
-    def _pod_updated(self, old: Pod, new: Pod) -> None:
-        if new.metadata.uid != old.metadata.uid:
-            self._pod_deleted(old)
-            self._pod_added(new)
-        elif new.spec.node_name:
-            self.nominator.delete(new.metadata.uid)
-            self.cache.update_pod(new)
-        elif not self.cache.is_assumed(new.metadata.uid):
-            self.nominator.update(old, new)
-
-    def _pod_deleted(self, pod: Pod) -> None:
-        if pod.spec.node_name or self.cache.is_assumed(pod.metadata.uid):
-            self.cache.remove_pod(pod.metadata.uid)
-        self.nominator.delete(pod.metadata.uid)
+        self.store_of(obj).delete(obj.metadata.name, obj.metadata.namespace)

@@ -35,8 +35,11 @@ class MemoryStatusWriter:
         """Write a change."""
         self.write(pod, change)
 
+    async def told(self, uid: str) -> None:
+        """Return immediately: no write is ever in progress."""
+
     async def settle(self, uid: str) -> None:
-        """Return at once: no write is ever in progress."""
+        """Return immediately: no write is ever in progress."""
 
 
 class MemoryGroupStatusWriter:

@@ -13,8 +13,8 @@ from mooring.explain.data import error_data
 from mooring.explain.outcome_texts import message_of
 from mooring.framework.decision import Decision, Outcome
 from mooring.framework.status import Status
-from mooring.virtual.backlog import Outcomes
 from mooring.virtual.explaining_scheduler import ExplainingScheduler
+from mooring.virtual.outcomes import Outcomes
 
 #: Version of the format; increased when a field changes its meaning or is removed.
 VERSION = 2
@@ -93,7 +93,7 @@ def make_report(
         for uid, decision in outcomes.decisions.items()
     ]
     results += [_not_tried(pod, scheduler.profiles) for pod in not_tried]
-    return ScheduleReport(len(scheduler.cluster.cache.nodes), results, preempted)
+    return ScheduleReport(len(scheduler.cache.nodes), results, preempted)
 
 
 def _tried(
@@ -110,7 +110,7 @@ def _tried(
         node=decision.node_name,
         message=message_of(decision),
         nominated_node="" if decision.node_name else pod.status.nominated_node_name,
-        attempts=scheduler.attempts[meta.uid],
+        attempts=scheduler.examiner.attempts[meta.uid],
         plugins=sorted(decision.unschedulable_plugins),
         errors=decision.errors,
         victims=victims,

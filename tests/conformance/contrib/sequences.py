@@ -106,7 +106,7 @@ class Sequence:
         """End the waits that are over."""
         scheduler = self.scheduler
         scheduler.on_the_way.expire(scheduler.clock.now())
-        drive(scheduler.finish_waits())
+        drive(scheduler.settle())
 
     def _find(self, step: dict[str, Any]) -> Pod | None:
         namespace, name = step["pod"].split("/")
@@ -119,7 +119,7 @@ class Sequence:
         """Run a cycle and Reserve; return the entry, and the attempt if it has a node."""
         pod = self._find(step)
         scheduler = self.scheduler
-        if pod is None or pod.spec.node_name or scheduler.cluster.cache.is_assumed(pod.uid):
+        if pod is None or pod.spec.node_name or scheduler.cache.is_assumed(pod.uid):
             return None
         scheduler.activated.clear()
         attempt = drive(scheduler.decide(pod, examine=True))
@@ -139,11 +139,11 @@ class Sequence:
 
     def _restore_nominations(self) -> None:
         """Nominate pods again that a preemption cleared: the recorder swallowed those writes."""
-        cluster = self.scheduler.cluster
-        for pod in cluster.pods.list():
-            pending = not pod.spec.node_name and not cluster.cache.is_assumed(pod.uid)
+        scheduler = self.scheduler
+        for pod in scheduler.cluster.pods.list():
+            pending = not pod.spec.node_name and not scheduler.cache.is_assumed(pod.uid)
             if pending and pod.status.nominated_node_name:
-                cluster.nominator.add(pod)
+                scheduler.nominator.add(pod)
 
     def _schedule(self, step: dict[str, Any]) -> dict[str, Any] | None:
         found = self._decide(step)
@@ -258,5 +258,5 @@ class Sequence:
     def _resync(self, step: dict[str, Any]) -> dict[str, Any]:
         """Let the period of the cache pass: the resync is due."""
         self.scheduler.clock.advance(RESYNC_PERIOD)
-        drive(self.scheduler.run_periodic())
+        drive(self.scheduler.settle())
         return {}

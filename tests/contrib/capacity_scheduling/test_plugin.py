@@ -264,7 +264,7 @@ def resizing(name: str, namespace: str, spec: str, allocated: str) -> Pod:
 def test_a_pod_counts_as_pod_requests_says(used: Pod, containers: int, scheduler: int) -> None:
     for mode, expected in (("Containers", containers), ("Scheduler", scheduler)):
         assert Tenants(used, cpu=64, mode=mode).cpu()["a"] == expected
-    node = Tenants(used, cpu=64).scheduler.cluster.cache.nodes.find("n")
+    node = Tenants(used, cpu=64).scheduler.cache.nodes.find("n")
     assert node is not None and node.requested["cpu"] == scheduler
 
 

@@ -139,7 +139,7 @@ def test_whose_leaving_makes_a_pod_wait(leaving: Pod, preemptor: Pod, expected: 
 
 def test_a_pod_whose_pre_filter_did_not_run_may_not_preempt() -> None:
     case = Case(preemptor=pod("p"))
-    statuses = NodeStatuses(case.scheduler.cluster.cache.nodes)
+    statuses = NodeStatuses(case.scheduler.cache.nodes)
     assert case.policy.ineligible(CycleState(), pod("p"), statuses) == NOT_READ
     assert case.policy.ineligible(case.state, pod("p"), statuses) == ""
     never = pod("p", spec={"preemptionPolicy": "Never"})

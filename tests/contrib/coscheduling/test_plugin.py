@@ -151,7 +151,9 @@ def test_a_failed_group_is_held_back_and_then_tried_again() -> None:
     gangs.scheduler.activated.clear()
     # The work that the plugin spawned waits for the end of the backoff.
     drive(gangs.scheduler.carry_out(attempt))
-    assert gangs.scheduler.clock.now() - before == 10
+    assert gangs.scheduler.clock.next_wakeup == before + 10
+    assert not gangs.scheduler.activated
+    drive(gangs.scheduler.move_to(before + 10))
     assert sorted(pod.name for pod in gangs.scheduler.activated) == ["a", "b", "c"]
     assert drive(gangs.scheduler.decide(pod)).decision.pre_filter is None
     gangs.scheduler.discard(held)
@@ -165,7 +167,7 @@ def test_a_group_that_fails_in_a_loop_is_held_back_without_an_argument() -> None
         attempt = drive(gangs.scheduler.decide(gangs.scheduler.cluster.pods.get("b", "default")))
         refused.append(attempt.decision.pre_filter)
         gangs.scheduler.discard(attempt)
-        drive(gangs.scheduler.finish_waits())
+        drive(gangs.scheduler.settle())
     assert refused[:-1] == [None] * (FREQUENT + 1)
     assert refused[-1] == Status.unresolvable("podGroup default/g failed recently").by(
         "Coscheduling"

@@ -24,7 +24,7 @@ def group(minimum: int = 2, **resources: Any) -> PodGroup:
 def gap(wanted: PodGroup, nodes: Sequence[Node], pods: Sequence[Pod] = ()) -> dict[str, int]:
     needed = needs(wanted)
     assert needed is not None
-    return resource_gap(MemoryScheduler([*nodes, *pods]).cluster.cache.nodes, wanted, needed)
+    return resource_gap(MemoryScheduler([*nodes, *pods]).cache.nodes, wanted, needed)
 
 
 NODES = [make_node("a", cpu=4, memory="8Gi", pods=10), make_node("b", cpu=2, memory="8Gi", pods=10)]

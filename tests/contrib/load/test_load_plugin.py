@@ -38,7 +38,7 @@ def test_one_node_scores_what_it_scores_among_all() -> None:
     plugin = ByLength(LoadArgs(), next(iter(scheduler.profiles.values())).handle)
     plugin.start()
     assert plugin.load.newest is None
-    infos = scheduler.cluster.cache.nodes.infos()
+    infos = scheduler.cache.nodes.infos()
     assert [plugin.score(CycleState(), make_pod("p"), info) for info in infos] == [1, 3]
     assert plugin.score(CycleState(), make_pod("seven"), infos[0]) == 7
 

@@ -39,14 +39,14 @@ def test_measurements_are_fetched_at_the_start_and_every_30_seconds() -> None:
     watcher = Answers(GOOD)
     source, scheduler = source_of(watcher)
     assert source.newest is None
-    drive(scheduler.run_periodic())
+    drive(scheduler.settle())
     assert source.newest is not None
     assert watcher.asked == [(f"{ADDRESS}/watcher", {"timeout": 10.0, "max_bytes": MAX_ANSWER})]
     scheduler.clock.advance(WATCHER_PERIOD - 1)
-    drive(scheduler.run_periodic())
+    drive(scheduler.settle())
     assert len(watcher.asked) == 1
     scheduler.clock.advance(1)
-    drive(scheduler.run_periodic())
+    drive(scheduler.settle())
     assert len(watcher.asked) == 2
 
 
@@ -87,7 +87,7 @@ def test_old_measurements_count_as_none() -> None:
     assert source.newest is not None
     scheduler.clock.advance(1)
     assert source.newest is None
-    assert source.columns(scheduler.cluster.cache.nodes, lambda found, nodes: 1) is None
+    assert source.columns(scheduler.cache.nodes, lambda found, nodes: 1) is None
 
 
 def test_columns_are_made_again_when_measurements_or_nodes_change() -> None:
@@ -99,7 +99,7 @@ def test_columns_are_made_again_when_measurements_or_nodes_change() -> None:
         return len(made)
 
     def columns() -> int | None:
-        return source.columns(scheduler.cluster.cache.nodes, work_out)
+        return source.columns(scheduler.cache.nodes, work_out)
 
     drive(source.fetch())
     assert [columns(), columns()] == [1, 1]

@@ -18,7 +18,7 @@ def world(*names: str) -> tuple[RecentPods, MemoryScheduler, VirtualClock]:
 
 def test_a_pod_counts_until_a_minute_before_the_end_of_measurements() -> None:
     recent, scheduler, _ = world("a", "b")
-    nodes = scheduler.cluster.cache.nodes
+    nodes = scheduler.cache.nodes
     recent.added(make_pod("p", node="a"))
     recent.added(make_pod("pending"))
     assert recent.sums(900, nodes).tolist() == [100, 0]
@@ -28,7 +28,7 @@ def test_a_pod_counts_until_a_minute_before_the_end_of_measurements() -> None:
 
 def test_a_pod_counts_from_its_binding_and_until_its_deletion() -> None:
     recent, scheduler, _ = world("a")
-    nodes = scheduler.cluster.cache.nodes
+    nodes = scheduler.cache.nodes
     pending = make_pod("p")
     bound = replace(pending, spec=replace(pending.spec, node_name="a"))
     assert recent.sums(900, nodes).tolist() == [0]
@@ -42,7 +42,7 @@ def test_a_pod_counts_from_its_binding_and_until_its_deletion() -> None:
 
 def test_the_log_names_the_rows_that_changed() -> None:
     recent, scheduler, _ = world("a", "b")
-    nodes = scheduler.cluster.cache.nodes
+    nodes = scheduler.cache.nodes
     recent.sums(900, nodes)
     recent.added(make_pod("p", node="b"))
     recent.added(make_pod("q", node="gone"))

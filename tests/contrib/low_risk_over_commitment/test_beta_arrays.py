@@ -64,14 +64,14 @@ def test_the_risks_of_all_nodes_are_those_of_each_node(seed: int) -> None:
     ]
     scheduler = MemoryScheduler([*nodes, *pods])
     found = measurements(loads)
-    risks = NodeRisks(1.5).of(found, scheduler.cluster.cache.nodes)
+    risks = NodeRisks(1.5).of(found, scheduler.cache.nodes)
     together = risks.by_load.copy()
     alone = 0
     for pod in pods[:25]:
         # The row of the pod's node is computed again alone.
         scheduler.cluster.delete(pod)
         scheduler.cluster.add(pod)
-        risks.of(found, scheduler.cluster.cache.nodes)
+        risks.of(found, scheduler.cache.nodes)
         alone += bool(risks.log)
         assert risks.by_load.tolist() == together.tolist()
     assert alone > 15

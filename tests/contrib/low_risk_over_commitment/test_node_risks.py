@@ -16,7 +16,7 @@ FOUND = measurements({"a": (50, 5, 50, 5)})
 
 def test_requests_and_limits_are_summed_by_node() -> None:
     scheduler = MemoryScheduler([make_node("a", cpu=4), make_node("b", cpu=4)])
-    risks, nodes = NodeRisks(1.0), scheduler.cluster.cache.nodes
+    risks, nodes = NodeRisks(1.0), scheduler.cache.nodes
     risks.of(FOUND, nodes)
     assert risks.measured.tolist() == [True, False]
     version = risks.version
@@ -29,7 +29,7 @@ def test_requests_and_limits_are_summed_by_node() -> None:
 
 def test_new_measurements_and_nodes_make_all_rows_again() -> None:
     scheduler = MemoryScheduler([make_node("a", cpu=4)])
-    risks, nodes = NodeRisks(1.0), scheduler.cluster.cache.nodes
+    risks, nodes = NodeRisks(1.0), scheduler.cache.nodes
     versions = [risks.of(FOUND, nodes).version]
     versions.append(risks.of(FOUND, nodes).version)
     versions.append(risks.of(measurements({"a": (1, 1, 1, 1)}), nodes).version)
@@ -41,7 +41,7 @@ def test_new_measurements_and_nodes_make_all_rows_again() -> None:
 
 def test_the_likelier_the_load_exceeds_the_requests_the_higher_the_risk() -> None:
     scheduler = MemoryScheduler([make_node("a", cpu=4, memory="4Gi")])
-    risks, nodes = NodeRisks(1.0), scheduler.cluster.cache.nodes
+    risks, nodes = NodeRisks(1.0), scheduler.cache.nodes
     found = []
     for index in range(4):
         limits = {"requests": {"cpu": "900m"}, "limits": {"cpu": "8"}}
@@ -55,7 +55,7 @@ def test_the_likelier_the_load_exceeds_the_requests_the_higher_the_risk() -> Non
 
 def test_a_pod_that_is_gone_is_forgotten() -> None:
     scheduler = MemoryScheduler([make_node("a", cpu=4)])
-    risks, nodes = NodeRisks(1.0), scheduler.cluster.cache.nodes
+    risks, nodes = NodeRisks(1.0), scheduler.cache.nodes
     pod = make_pod("p", cpu="1", node="a")
     scheduler.cluster.add(pod)
     risks.of(FOUND, nodes)
@@ -71,7 +71,7 @@ def test_a_pod_that_is_gone_is_forgotten() -> None:
 
 def test_a_pod_that_was_resized_counts_with_its_new_size() -> None:
     scheduler = MemoryScheduler([make_node("a", cpu=4)])
-    risks, nodes = NodeRisks(1.0), scheduler.cluster.cache.nodes
+    risks, nodes = NodeRisks(1.0), scheduler.cache.nodes
     pod = make_pod("p", cpu="1", node="a")
     scheduler.cluster.add(pod)
     risks.of(FOUND, nodes)

@@ -79,7 +79,7 @@ def test_only_the_changed_node_is_scored_again_and_the_same() -> None:
     plugin = measured(LowRiskOverCommitment, measurements(LOADS))(None, handle)
     assert isinstance(plugin, LowRiskOverCommitment)
     plugin.start()
-    nodes = scheduler.cluster.cache.nodes
+    nodes = scheduler.cache.nodes
     for index in range(12):
         found = plugin.score_nodes(CycleState(), POD, nodes)
         fresh = measured(LowRiskOverCommitment, measurements(LOADS))(None, handle)

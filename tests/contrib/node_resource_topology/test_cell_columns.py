@@ -75,7 +75,7 @@ def test_only_what_has_changed_is_worked_out_again() -> None:
 def test_slots_of_nodes() -> None:
     columns, _ = columns_with(topology("b", [{"cpu": 1}]))
     scheduler = MemoryScheduler([make_node("a"), make_node("b")])
-    nodes = scheduler.cluster.cache.nodes
+    nodes = scheduler.cache.nodes
     found = columns.slots_of(nodes)
     assert found.tolist() == [columns.slot(name) for name in nodes.names]
     assert columns.known[found].tolist() == [name == "b" for name in nodes.names]

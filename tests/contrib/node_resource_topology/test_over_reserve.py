@@ -62,7 +62,7 @@ class World:
     def arrive(self) -> None:
         pod = guaranteed(f"p{self.placed + self.refused}", str(self.rng.randint(1, 4)))
         self.scheduler.cluster.add(pod)
-        node = self.scheduler.cluster.cache.nodes.info(0)
+        node = self.scheduler.cache.nodes.info(0)
         if self.plugin.filter(CycleState(), pod, node) is not None:
             self.refused += 1
             return
@@ -131,7 +131,7 @@ class World:
 
     def resync(self) -> None:
         self.scheduler.clock.advance(PERIOD)
-        drive(self.scheduler.run_periodic())
+        drive(self.scheduler.settle())
 
     def _pod(self, name: str) -> Pod | None:
         cluster = self.scheduler.cluster
@@ -167,7 +167,7 @@ def test_what_pods_took_is_free_again_once_a_report_shows_that_they_are_gone() -
     world = _with_cells([4])
     first = guaranteed("a", "3")
     world.scheduler.cluster.add(first)
-    node = world.scheduler.cluster.cache.nodes.info(0)
+    node = world.scheduler.cache.nodes.info(0)
     world.plugin.reserve(CycleState(), first, NODE)
     assert world.plugin.filter(CycleState(), guaranteed("b", "3"), node) is not None
     world.reserved.append(first)
@@ -195,7 +195,7 @@ def test_what_pods_took_is_free_again_once_a_report_shows_that_they_are_gone() -
 def test_finished_pods_that_still_exist(mode: str, covered: list[str], shown: bool) -> None:
     world = World(0, informer_mode=mode)
     cluster = world.scheduler.cluster
-    node = cluster.cache.nodes.info(0)
+    node = world.scheduler.cache.nodes.info(0)
     for name, phase in (("a", "Succeeded"), ("b", "Running")):
         pod = guaranteed(name, "1", node=NODE)
         world.plugin.reserve(CycleState(), pod, NODE)
@@ -218,7 +218,7 @@ def test_a_finished_pod_of_another_scheduler_makes_its_node_outdated() -> None:
     world = World(0)
     pod = make_pod("x", cpu="100m", node=NODE, spec={"schedulerName": "other"})
     world.scheduler.cluster.add(replace(pod, status=replace(pod.status, phase="Succeeded")))
-    node = world.scheduler.cluster.cache.nodes.info(0)
+    node = world.scheduler.cache.nodes.info(0)
     assert world.plugin.filter(CycleState(), guaranteed("c", "1"), node) is not None
 
 
@@ -255,7 +255,7 @@ def test_pods_of_other_schedulers_make_their_node_outdated(
     world = World(3, foreign_pods_detect=detect)
     foreign = replace(pod, spec=replace(pod.spec, scheduler_name="other"))
     world.scheduler.cluster.add(foreign)
-    node = world.scheduler.cluster.cache.nodes.info(0)
+    node = world.scheduler.cache.nodes.info(0)
     status = world.plugin.filter(CycleState(), guaranteed("b", "1"), node)
     assert (status is None) == passes
     if not passes:

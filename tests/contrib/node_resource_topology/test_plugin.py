@@ -133,7 +133,7 @@ def test_the_columns_say_of_each_node_what_the_node_alone_says(strategy: str, se
     )
     plugin = NodeResourceTopologyMatch(args, next(iter(scheduler.profiles.values())).handle)
     plugin.start()
-    every, state = scheduler.cluster.cache.nodes, CycleState()
+    every, state = scheduler.cache.nodes, CycleState()
     rng = random.Random(seed)
     for index in range(10):
         pod = random_pod(rng, f"p{index}")
@@ -267,7 +267,7 @@ def test_no_report_makes_it_fail(zones: list[list[Any]], strategy: str) -> None:
     args = TopologyMatchArgs(scoring_strategy=NumaScoringStrategy(strategy))
     plugin = NodeResourceTopologyMatch(args, next(iter(scheduler.profiles.values())).handle)
     plugin.start()
-    every, pod = scheduler.cluster.cache.nodes, guaranteed("p", cpu="1")
+    every, pod = scheduler.cache.nodes, guaranteed("p", cpu="1")
     for status, mask in plugin.filter_nodes(CycleState(), pod, every):
         assert status.is_rejected
         assert len(mask) == 12

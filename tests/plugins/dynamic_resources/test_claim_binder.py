@@ -162,7 +162,7 @@ def test_what_claims_consume_is_in_the_status_and_counts_on_the_node() -> None:
         "containers": ("x",),
         "mapping": ({"name": "cpu", "quantity": "2"},),
     }
-    info = devices.scheduler.cluster.cache.nodes.find("b")
+    info = devices.scheduler.cache.nodes.find("b")
     assert info is not None and info.requested["cpu"] == 3000
 
 
@@ -171,7 +171,7 @@ def test_in_1_36_the_status_has_one_amount() -> None:
     assert devices.try_pod(_using()) == "b"
     (told,) = _told(devices)
     assert told["resources"] == {"cpu": "2"}
-    info = devices.scheduler.cluster.cache.nodes.find("b")
+    info = devices.scheduler.cache.nodes.find("b")
     assert info is not None and info.requested["cpu"] == 3000
 
 
@@ -187,7 +187,7 @@ def test_a_pod_that_loses_its_node_consumes_nothing(version: str) -> None:
     drive(devices.scheduler.permit_and_bind(attempt))
     assert "no bind today" in attempt.decision.message
     assert _told(devices) == ()
-    info = devices.scheduler.cluster.cache.nodes.find("b")
+    info = devices.scheduler.cache.nodes.find("b")
     assert info is not None and not info.requested
 
 

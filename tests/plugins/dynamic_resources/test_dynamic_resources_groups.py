@@ -11,8 +11,8 @@ from mooring.api import ResourceClaim, ResourceClaimTemplate, WorkloadPodGroup
 from mooring.framework.features import FeatureGates
 from mooring.informers.store import EventHandler
 from mooring.testing import make_pod, make_pod_group
-from mooring.virtual.backlog import schedule_all
 from mooring.virtual.driving import drive
+from mooring.virtual.simulation import schedule_all
 from tests.plugins.clusters import make
 from tests.plugins.dynamic_resources.devices import allocated_on, claim, device_slice
 from tests.plugins.dynamic_resources.memory_devices import Devices, users
@@ -85,7 +85,7 @@ def test_pods_of_a_gang_share_a_claim_that_consumes_node_resources(
     taking = device_slice("b", "d0", nodeAllocatableResources=amounts)
     devices = Devices(claim(), taking, *gang(2, NAMED), features=gates)
     assert schedule(devices) == nodes
-    info = devices.scheduler.cluster.cache.nodes.find("b")
+    info = devices.scheduler.cache.nodes.find("b")
     assert info is not None and info.requested.get("cpu", 0) == cpu
 
 

@@ -8,9 +8,10 @@ from mooring.api import KubeObject, WorkloadPodGroup
 from mooring.framework.decision import Outcome
 from mooring.framework.features import FeatureGates
 from mooring.testing import make_node, make_pod, make_pod_group
-from mooring.virtual.backlog import Outcomes, schedule_all
 from mooring.virtual.driving import drive
 from mooring.virtual.memory_scheduler import MemoryScheduler
+from mooring.virtual.outcomes import Outcomes
+from mooring.virtual.simulation import schedule_all
 
 GATES = FeatureGates({"GenericWorkload": True})
 NODES = (make_node("a", cpu=2), make_node("b", cpu=2))
@@ -25,7 +26,7 @@ def gang(name: str, count: int, min_count: int | None = None, **options: Any) ->
 def run(*objects: KubeObject) -> tuple[MemoryScheduler, Outcomes]:
     scheduler = MemoryScheduler([*NODES, *objects], features=GATES)
     outcomes = drive(schedule_all(scheduler))
-    scheduler.cluster.cache.validate()
+    scheduler.cache.validate()
     return scheduler, outcomes
 
 

@@ -15,9 +15,10 @@ from mooring.framework.decision import Outcome
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Status
 from mooring.registry import default_registry
-from mooring.virtual.backlog import MAX_ATTEMPTS, Outcomes, schedule_all
 from mooring.virtual.driving import drive
 from mooring.virtual.memory_scheduler import MemoryScheduler
+from mooring.virtual.outcomes import Outcomes
+from mooring.virtual.simulation import MAX_ATTEMPTS, schedule_all
 from tests.cycle.scheduling import make_node, make_nodes, make_pod, make_scheduler, plugin, refuse
 
 
@@ -126,7 +127,7 @@ def test_preemption_is_carried_out_and_the_pod_placed() -> None:
         "Preempted by pod urgent on node n1",
         "Successfully assigned default/urgent to n1",
     ]
-    scheduler.cluster.cache.validate()
+    scheduler.cache.validate()
 
 
 class Gang(Plugin):
@@ -150,7 +151,7 @@ def test_a_gang_that_is_complete_goes_on_together() -> None:
     outcomes = run(scheduler)
     assert placed(outcomes) == {"a": "n1", "b": "n1", "c": "n1"}
     assert scheduler.clock.now() == begin
-    assert not scheduler.cluster.cache.assumed
+    assert not scheduler.cache.assumed
 
 
 def test_a_gang_that_stays_incomplete_times_out() -> None:
@@ -163,8 +164,8 @@ def test_a_gang_that_stays_incomplete_times_out() -> None:
     assert outcomes.decisions["a"].message == (
         "0/1 nodes are available: 1 rejected due to timeout after waiting 10s at plugin Gang."
     )
-    assert not scheduler.cluster.cache.assumed
-    assert not scheduler.cluster.cache.pods
+    assert not scheduler.cache.assumed
+    assert not scheduler.cache.pods
 
 
 def test_a_gated_pod_stays_out() -> None:
