@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 
 from mooring.api.names import is_counted
 from mooring.api.pod import Pod
-from mooring.api.pod_requests import PODS
+from mooring.api.pod_resource_requests import PODS
 from mooring.api.quantity import Quantity, ResourceList
 
 #: The sum of scheduler-plugins: containers, or an init container that requests more, and overhead.

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from mooring.api.field_errors import aggregate
 from mooring.api.quota_requests import CONTAINERS, SCHEDULER, PodRequestsMode
-from mooring.app.config_source import LEADER_ELECTION_FIELDS
 from mooring.app.flag_table import (
     AUTHENTICATION,
     AUTHORIZATION,
     LEADER_ELECTION,
+    LEADER_ELECTION_FIELDS,
     LOGS,
     SECURE_SERVING,
 )
