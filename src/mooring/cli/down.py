@@ -9,6 +9,7 @@ import signal
 from pathlib import Path
 
 from mooring.cli.cluster_state import find_cluster, meant_kubeconfigs
+from mooring.cli.commands import COMMANDS
 from mooring.cli.pid_file import PidFile
 from mooring.errors import ConfigError
 
@@ -20,7 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the command to `mooring`."""
     parser = subparsers.add_parser(
         "down",
-        help="end a local cluster that `mooring up` runs",
+        help=COMMANDS["down"].help,
         description="End a local cluster that `mooring up` runs, and wait until it has ended. "
         "Without --kubeconfig, it is the cluster of $KUBECONFIG, or if that is not set, of the "
         "current folder.",

@@ -6,13 +6,14 @@ import argparse
 import time
 
 from mooring.cli.cluster_state import running_clusters
+from mooring.cli.commands import COMMANDS
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to `mooring`."""
     parser = subparsers.add_parser(
         "list",
-        help="list the local clusters that run",
+        help=COMMANDS["list"].help,
         description="List the local clusters that `mooring up` runs for this user, wherever they "
         "were started.",
     )

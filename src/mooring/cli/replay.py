@@ -8,6 +8,7 @@ import gc
 import logging
 from typing import TYPE_CHECKING
 
+from mooring.cli.commands import COMMANDS
 from mooring.cli.journal_rules import JournalRules, add_trust_flag
 from mooring.cli.journal_warnings import showing_warnings
 from mooring.cli.messages import printable_json, printable_lines, warn
@@ -39,7 +40,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add `replay`."""
     parser = subparsers.add_parser(
         "replay",
-        help="decide the attempts of a journal again, by its rules or by others",
+        help=COMMANDS["replay"].help,
         description="Decide the attempts of a journal again, by its rules or by others.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.cli.cluster_state import ClusterRecord, ProfileRecord, find_cluster
+from mooring.cli.commands import COMMANDS
 from mooring.errors import MooringError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the command to `mooring`."""
     parser = subparsers.add_parser(
         "status",
-        help="show what a local cluster consists of",
+        help=COMMANDS["status"].help,
         description="Show the version, nodes, pods, profiles, plugins, age, address and log file "
         "of a local cluster. Without --kubeconfig, it is the cluster of $KUBECONFIG; if that is "
         "not set, the cluster of the current folder, or the only one that runs.",

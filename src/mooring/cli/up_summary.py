@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mooring import __version__
 from mooring.cli.pid_file import KUBECONFIG
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def summary(
     nodes = [one.key for one in cluster.server.cluster.store.items("/nodes")]
     kubeconfig = settings.server.kubeconfig
     yield f"The local cluster runs at {cluster.server.url}"
-    yield f"  version     Mooring {version('mooring')}, Kubernetes {VERSION['gitVersion']}"
+    yield f"  version     Mooring {__version__}, Kubernetes {VERSION['gitVersion']}"
     yield f"  nodes       {_nodes(nodes)}"
     if cluster.copied.counts:
         counts = ((count, name) for name, count in cluster.copied.counts.items() if count)
