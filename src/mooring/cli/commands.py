@@ -27,11 +27,11 @@ COMMANDS = {
     ),
     "down": CommandEntry("down", "end a local cluster that `mooring up` runs"),
     "explain": CommandEntry(
-        "explain",
+        "explain_flags",
         "say why a pod of a cluster is where it is, or why it waits",
     ),
     "extender": CommandEntry(
-        "extender",
+        "extender_flags",
         "serve plugins to a stock kube-scheduler, as an HTTP extender",
     ),
     "list": CommandEntry("list_clusters", "list the local clusters that run"),
@@ -44,7 +44,7 @@ COMMANDS = {
         "write a plugin that works, with its test and its configuration",
     ),
     "replay": CommandEntry(
-        "replay",
+        "replay_flags",
         "decide the attempts of a journal again, by its rules or by others",
     ),
     "run": CommandEntry("run", "run as a scheduler, with kube-scheduler's flags"),
@@ -53,10 +53,10 @@ COMMANDS = {
         "schedule the pending pods of some manifests in memory",
     ),
     "shadow": CommandEntry(
-        "shadow",
+        "shadow_flags",
         "compare Mooring's decisions with those of a cluster's scheduler",
     ),
-    "status": CommandEntry("status", "show what a local cluster consists of"),
+    "status": CommandEntry("status_flags", "show what a local cluster consists of"),
     "ui": CommandEntry(
         "ui_flags",
         "show nodes, pending pods and decisions of a cluster in a browser",
