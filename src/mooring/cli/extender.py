@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     if args.print_config:
         sys.stdout.write(_section(options))
         return 0
-    # Imported here, because the other commands need no server.
+    # Imported here, because --print-config needs no server.
     from mooring.extender.extender_server import run_extender
     from mooring.observe.output import steady_output
     from mooring.serve.acceptor import raise_open_files_limit

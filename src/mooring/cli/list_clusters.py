@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import time
 
-from mooring.cli.cluster_state import running_clusters
 from mooring.cli.commands import COMMANDS
 
 
@@ -21,8 +20,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _run(args: argparse.Namespace) -> int:
-    # Imported here, because `main` imports every command.
+    # Imported here, because help and completion need none of it.
     from mooring.apiserver.printing.printer import human_duration
+    from mooring.cli.cluster_state import running_clusters
     from mooring.explain.tables import table
 
     clusters = running_clusters()

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mooring import __version__
-from mooring.app.signals import ProcessSignals, run_until_done
 from mooring.cli import background, cluster_state
 from mooring.cli.messages import warn
 from mooring.cli.pid_file import PidFile, beside
@@ -40,8 +39,7 @@ def run(args: argparse.Namespace) -> int:
     if args.detach and not background.is_background():
         log = beside(args.kubeconfig, ".log")
         return background.start(args.command_line, log, reads="-" in args.filename)
-    # Imported here and below, because these modules take half a second to load and the other
-    # commands do not need them.
+    # Imported here and below, because with --detach this process only waits for another one.
     from mooring.observe.output import steady_output
 
     with steady_output(beside(args.kubeconfig, ".log") if args.detach else None):
@@ -62,6 +60,7 @@ def _check_scheduling(args: argparse.Namespace) -> None:
 
 
 def _run_cluster(args: argparse.Namespace) -> int:
+    from mooring.app.signals import run_until_done
     from mooring.kubelet.image_contents import parse_image
     from mooring.observe.file_rights import warn_of_changeable
     from mooring.observe.logs import configure
@@ -253,6 +252,8 @@ class _Up:
 
     async def run(self) -> int:
         """Run, and return the exit status."""
+        from mooring.app.signals import ProcessSignals
+
         done = asyncio.Event()
         with ProcessSignals(asyncio.get_running_loop(), done.set):
             return await self._run(done)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 
 from mooring import __version__
 from mooring.cli.commands import COMMANDS
@@ -23,6 +21,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _run(args: argparse.Namespace) -> int:
+    import json
+    import platform
+
     from mooring.api.kubernetes_version import KUBERNETES_VERSION
 
     versions = {
