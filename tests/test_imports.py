@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
+import pkgutil
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import mooring
+import mooring.api
 from mooring.framework import feature_table
 from mooring.plugins import BUILT_INS
 
@@ -220,6 +226,64 @@ def test_the_contract_loads_no_server() -> None:
     loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     assert "mooring.framework.plugin" in loaded
     assert {"aiohttp", "cryptography"}.isdisjoint(loaded)
+
+
+def test_the_public_face_alone_loads_nothing() -> None:
+    program = "import sys, mooring; dir(mooring); print(*sys.modules, sep='\\n')"
+    command = [sys.executable, "-c", program]
+    loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert {name for name in loaded if name.partition(".")[0] == "mooring"} == {"mooring"}
+    assert {"msgspec", "numpy"}.isdisjoint(loaded)
+
+
+def imported_for_types(package: ModuleType) -> dict[str, str]:
+    """Return the names that a package imports for type checkers, and the module of each."""
+    (block,) = (
+        node
+        for node in ast.parse(inspect.getsource(package)).body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    )
+    return {
+        alias.name: node.module or ""
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+@pytest.mark.parametrize("package", [mooring, mooring.api], ids=lambda package: package.__name__)
+def test_a_name_that_is_loaded_on_first_use_is_that_of_type_checkers(package: ModuleType) -> None:
+    modules = imported_for_types(package)
+    assert sorted({*modules, "__version__"} & {*package.__all__}) == sorted(package.__all__)
+    assert set(package.__all__) <= set(dir(package))
+    for name, module in modules.items():
+        # Loaded again, as in a process in which nobody has used it.
+        vars(package).pop(name, None)
+        assert getattr(package, name) is getattr(importlib.import_module(module), name), name
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'x'"):
+        package.x  # noqa: B018
+
+
+@pytest.mark.parametrize("package", [mooring, mooring.api], ids=lambda package: package.__name__)
+def test_no_public_name_is_that_of_a_module(package: ModuleType) -> None:
+    # Loading the module would replace the name.
+    modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
+    assert modules & set(package.__all__) == set()
+
+
+def test_the_public_face_is_imported_by_star_and_shown_by_help() -> None:
+    program = """
+import gc, pickle, pydoc, mooring
+from mooring import *
+assert gc.isenabled()
+assert pickle.loads(pickle.dumps(Status.unschedulable("no"))) == Status.unschedulable("no")
+assert pickle.loads(pickle.dumps(Plugin)) is Plugin is mooring.Plugin
+print(sorted(set(mooring.__all__) - set(globals()) - {"__version__"}))
+text = pydoc.plain(pydoc.render_doc(mooring))
+print([name for name in mooring.__all__ if name not in text and name != "__version__"])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "[]\n[]\n"), done.stderr
 
 
 def test_importing_changes_no_logger() -> None:

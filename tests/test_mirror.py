@@ -24,6 +24,7 @@ DECLARATIONS = {
     "config/convert/removed.py": "tables; the tests of each version refuse what is in them",
     "config/convert/schema_table.py": "a generated table; tests/tools compares it with the source",
     "config/convert/family_table.py": "a generated table; test_family.py compares it with plugins",
+    "extender/extender_defaults.py": "constants; cli/test_extender_flags.py reads them",
     "journal/entries.py": "Structs; journal/test_journal.py writes and reads them",
     "typing.py": "aliases of array types",
 }

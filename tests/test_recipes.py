@@ -19,7 +19,8 @@ PROGRAM = """
 from mooring.api import Pod
 from mooring.app.flag_table import ALL
 from mooring.app.flags import usage
-from mooring.app.options import make_options, read_feature_gates, read_flags
+from mooring.app.command_line import read_flags
+from mooring.app.options import make_options, read_feature_gates
 from mooring.cli.completion import words_of
 from mooring.cli.main import make_parser
 from mooring.config.convert.default_plugins import today_at

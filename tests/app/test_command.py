@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mooring.app.command import Command, run_command
+from mooring.app.command import Command
+from mooring.app.command_line import run_command
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
@@ -27,15 +28,6 @@ def test_a_scheduler_runs_with_what_the_line_asks_for() -> None:
     assert commands[0].verbosity.v == 2
 
 
-def test_a_mistake_in_the_line_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--nope") == (1, [])
-    assert capsys.readouterr() == (
-        "",
-        "Error: unknown flag: --nope\nUsage:\n  mooring run [flags]\n"
-        'Run "mooring run --help" for the flags.\n',
-    )
-
-
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
@@ -52,15 +44,6 @@ def test_other_mistakes_are_logged(
 ) -> None:
     assert run(*argv) == (1, [])
     assert words in capsys.readouterr().err
-
-
-def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--help") == (0, [])
-    assert capsys.readouterr().out.startswith("Usage:\n  mooring run [flags]\n")
-    assert run("--version") == (0, [])
-    assert capsys.readouterr().out.startswith("Kubernetes v1.37.1 (Mooring ")
-    assert run("--version=raw") == (0, [])
-    assert 'GitVersion:"v1.37.1"' in capsys.readouterr().out
 
 
 def test_a_configuration_is_written_and_nothing_runs(

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from mooring.app.command_line import read_flags
 from mooring.app.config_maps import config_map_reader
-from mooring.app.options import Options, make_options, read_feature_gates, read_flags
+from mooring.app.options import Options, make_options, read_feature_gates
 from mooring.errors import ApiError, ConfigError
 from tests.support.cluster import Cluster
 

@@ -6,8 +6,9 @@ import pytest
 
 from mooring import Plugin
 from mooring.api.durations import Duration
+from mooring.app.command_line import read_flags
 from mooring.app.config_source import effective_config, write_config
-from mooring.app.options import make_options, read_feature_gates, read_flags
+from mooring.app.options import make_options, read_feature_gates
 from mooring.config import LoadResult, default_config, load_config, to_v1
 from mooring.errors import ConfigError
 from mooring.registry import default_registry

@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from mooring.api.durations import Duration
+from mooring.app.command_line import read_flags
 from mooring.app.options import (
     LoggingOptions,
     Options,
     make_options,
     read_feature_gates,
-    read_flags,
     read_log_options,
 )
 from mooring.errors import ConfigError

@@ -9,7 +9,8 @@ import pytest
 
 from mooring.app import election
 from mooring.app import scheduler_process as run_module
-from mooring.app.command import Command, run_command
+from mooring.app.command import Command
+from mooring.app.command_line import run_command
 from mooring.app.leader import LeaderElector
 from mooring.app.scheduler_process import SchedulerProcess, run_scheduler
 from mooring.client import transports

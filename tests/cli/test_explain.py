@@ -157,13 +157,6 @@ async def test_flags_that_cannot_be_used(
     assert error.startswith(f"error: {message}") and error.count("\n") == 1
 
 
-@pytest.mark.parametrize("flags", [["--attempt", "0"], ["--certificate-sha256", "abc"]])
-def test_flags_that_are_wrong_usage(flags: list[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["explain", "web", *flags])
-    assert ended.value.code == 2
-
-
 async def test_a_pod_of_the_name_in_other_namespaces(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

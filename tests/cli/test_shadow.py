@@ -61,13 +61,6 @@ def test_their_configuration_is_read_before_anything_else(
     assert f"{absent}: No such file or directory" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["soon", "0s", "-3s"])
-def test_a_time_that_makes_no_sense(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["shadow", "--for", text])
-    assert "argument --for: " in capsys.readouterr().err
-
-
 async def test_the_report_of_a_local_cluster(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

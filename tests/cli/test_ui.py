@@ -125,13 +125,6 @@ def test_a_malformed_lease_name_is_refused(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().err == "error: --lease must be NAMESPACE/NAME, got 'x'\n"
 
 
-@pytest.mark.parametrize("text", ["-1", "65536", "http"])
-def test_a_port_that_makes_no_sense(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["ui", f"--port={text}"])
-    assert f'argument --port: "{text}" is not a port from 0 to 65535' in capsys.readouterr().err
-
-
 async def test_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async with running(tmp_path, nodes=0):
         with listen(0) as taken:

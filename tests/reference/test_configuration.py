@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from mooring.app.command import Command, run_command
+from mooring.app.command import Command
+from mooring.app.command_line import run_command
 from tests.reference import configurations
 from tests.reference.sides import Side
 from tests.support import kubeconfigs

@@ -1,209 +1,216 @@
-"""Kubernetes objects as immutable Structs, and what can be computed from them alone."""
+"""Kubernetes objects as immutable Structs, and what can be computed from them alone.
+
+The names are loaded on first use: a reader of quantities needs no objects.
+"""
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from mooring.api.app_group import AppGroup
-from mooring.api.containers import (
-    Container,
-    ContainerPort,
-    ContainerStatus,
-    EnvVar,
-    EphemeralContainer,
-    ResourceClaimUse,
-    ResourceRequirements,
-    VolumeMount,
-)
-from mooring.api.custom_resource import CustomResource
-from mooring.api.elastic_quota import ElasticQuota, ElasticQuotaSpec, ElasticQuotaStatus
-from mooring.api.events import Event, EventSeries, EventSource, Lease, LeaseSpec
-from mooring.api.field_selectors import FieldSelector
-from mooring.api.kinds import KINDS, Kind, decode, decode_as, encode, encode_json, find_kind
-from mooring.api.labels import EVERYTHING, NOTHING, Requirement, Selector
-from mooring.api.meta import (
-    Condition,
-    KubeObject,
-    LabelSelector,
-    LabelSelectorRequirement,
-    LocalObjectReference,
-    ObjectMeta,
-    ObjectReference,
-    OwnerReference,
-    TypedObject,
-)
-from mooring.api.names import is_counted, is_extended_resource, is_scalar_resource
-from mooring.api.network_topology import NetworkTopology
-from mooring.api.node import (
-    AttachedVolume,
-    ContainerImage,
-    Node,
-    NodeAddress,
-    NodeFeatures,
-    NodeRuntimeHandler,
-    NodeRuntimeHandlerFeatures,
-    NodeSpec,
-    NodeStatus,
-    NodeSystemInfo,
-    Taint,
-)
-from mooring.api.node_resource_topology import NodeResourceTopology
-from mooring.api.node_selectors import (
-    NodeTerms,
-    PreferredTerms,
-    RequiredNodeAffinity,
-    Term,
-    required_node_affinity,
-)
-from mooring.api.pod import (
-    ContainerExtendedResourceRequest,
-    FinishedPod,
-    NodeAllocatableResourceClaimStatus,
-    Pod,
-    PodExtendedResourceClaimStatus,
-    PodIP,
-    PodOS,
-    PodResourceClaimStatus,
-    PodSpec,
-    PodStatus,
-    PodTemplateSpec,
-)
-from mooring.api.pod_group import (
-    OLDER_POD_GROUP_LABELS,
-    POD_GROUP_LABEL,
-    PodGroup,
-    PodGroupSpec,
-    PodGroupStatus,
-    pod_group_key,
-    pod_group_name,
-)
-from mooring.api.pod_qos import qos_class
-from mooring.api.pod_requests import RequestOptions, pod_non_zero_requests, pod_requests
-from mooring.api.ports import host_ports
-from mooring.api.quantity import Quantity, QuantityText, ResourceList, milli_value, value
-from mooring.api.resource import (
-    DeviceClass,
-    DeviceTaintRule,
-    ResourceClaim,
-    ResourceClaimTemplate,
-    ResourceSlice,
-)
-from mooring.api.scheduling import (
-    Affinity,
-    NodeAffinity,
-    NodeSelector,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
-    PodAffinity,
-    PodAffinityTerm,
-    PodAntiAffinity,
-    PodResourceClaim,
-    PodSchedulingGate,
-    PodSchedulingGroup,
-    PreferredSchedulingTerm,
-    Toleration,
-    TopologySpreadConstraint,
-    WeightedPodAffinityTerm,
-)
-from mooring.api.seccomp_profile import SeccompProfile
-from mooring.api.storage import (
-    CSIDriver,
-    CSIDriverSpec,
-    CSINode,
-    CSINodeDriver,
-    CSINodeSpec,
-    CSIPersistentVolumeSource,
-    CSIStorageCapacity,
-    LocalVolumeSource,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    PersistentVolumeClaimStatus,
-    PersistentVolumeSpec,
-    PersistentVolumeStatus,
-    StorageClass,
-    TopologySelectorLabelRequirement,
-    TopologySelectorTerm,
-    VolumeAttachment,
-    VolumeAttachmentSource,
-    VolumeAttachmentSpec,
-    VolumeAttachmentStatus,
-    VolumeAttributesClass,
-    VolumeNodeAffinity,
-    VolumeNodeResources,
-)
-from mooring.api.taints import find_untolerated, tolerates
-from mooring.api.timestamps import format_micro_time, format_time, parse_time
-from mooring.api.volumes import (
-    AWSElasticBlockStoreVolumeSource,
-    AzureDiskVolumeSource,
-    AzureFileVolumeSource,
-    CinderVolumeSource,
-    CSIVolumeSource,
-    EphemeralVolumeSource,
-    GCEPersistentDiskVolumeSource,
-    ImageVolumeSource,
-    ISCSIVolumeSource,
-    PersistentVolumeClaimSpec,
-    PersistentVolumeClaimTemplate,
-    PersistentVolumeClaimVolumeSource,
-    PortworxVolumeSource,
-    RBDVolumeSource,
-    TypedLocalObjectReference,
-    TypedObjectReference,
-    Volume,
-    VolumeResourceRequirements,
-    VsphereVirtualDiskVolumeSource,
-)
-from mooring.api.workload_pod_group import (
-    AllDisruptionMode,
-    AnyPodGroup,
-    BasicSchedulingPolicy,
-    CompositeGangSchedulingPolicy,
-    CompositePodGroup,
-    CompositePodGroupSchedulingPolicy,
-    CompositePodGroupSpec,
-    CompositePodGroupStatus,
-    DisruptionMode,
-    GangSchedulingPolicy,
-    PodGroupResourceClaim,
-    PodGroupResourceClaimStatus,
-    PodGroupSchedulingConstraints,
-    PodGroupSchedulingPolicy,
-    SchedulingGroup,
-    SchedulingGroupSpec,
-    SingleDisruptionMode,
-    TopologyConstraint,
-    WorkloadPodGroup,
-    WorkloadPodGroupSpec,
-    WorkloadPodGroupStatus,
-    WorkloadReference,
-    scheduling_group_key,
-)
-from mooring.api.workloads import (
-    DaemonSet,
-    DaemonSetSpec,
-    Deployment,
-    DeploymentSpec,
-    Job,
-    JobSpec,
-    Namespace,
-    PodDisruptionBudget,
-    PodDisruptionBudgetSpec,
-    PodDisruptionBudgetStatus,
-    PriorityClass,
-    ReplicaSet,
-    ReplicaSetSpec,
-    ReplicationController,
-    ReplicationControllerSpec,
-    Service,
-    ServiceSpec,
-    StatefulSet,
-    StatefulSetSpec,
-    WorkloadSpec,
-)
-
 if TYPE_CHECKING:
+    from mooring.api.app_group import AppGroup
+    from mooring.api.containers import (
+        Container,
+        ContainerPort,
+        ContainerStatus,
+        EnvVar,
+        EphemeralContainer,
+        ResourceClaimUse,
+        ResourceRequirements,
+        VolumeMount,
+    )
+    from mooring.api.custom_resource import CustomResource
+    from mooring.api.elastic_quota import ElasticQuota, ElasticQuotaSpec, ElasticQuotaStatus
+    from mooring.api.events import Event, EventSeries, EventSource, Lease, LeaseSpec
+    from mooring.api.field_selectors import FieldSelector
+    from mooring.api.kinds import KINDS, Kind, decode, decode_as, encode, encode_json, find_kind
+    from mooring.api.labels import EVERYTHING, NOTHING, Requirement, Selector
     from mooring.api.manifest_reading import Where, read_manifests
+    from mooring.api.meta import (
+        Condition,
+        KubeObject,
+        LabelSelector,
+        LabelSelectorRequirement,
+        LocalObjectReference,
+        ObjectMeta,
+        ObjectReference,
+        OwnerReference,
+        TypedObject,
+    )
+    from mooring.api.names import is_counted, is_extended_resource, is_scalar_resource
+    from mooring.api.network_topology import NetworkTopology
+    from mooring.api.node import (
+        AttachedVolume,
+        ContainerImage,
+        Node,
+        NodeAddress,
+        NodeFeatures,
+        NodeRuntimeHandler,
+        NodeRuntimeHandlerFeatures,
+        NodeSpec,
+        NodeStatus,
+        NodeSystemInfo,
+        Taint,
+    )
+    from mooring.api.node_resource_topology import NodeResourceTopology
+    from mooring.api.node_selectors import (
+        NodeTerms,
+        PreferredTerms,
+        RequiredNodeAffinity,
+        Term,
+        required_node_affinity,
+    )
+    from mooring.api.pod import (
+        ContainerExtendedResourceRequest,
+        FinishedPod,
+        NodeAllocatableResourceClaimStatus,
+        Pod,
+        PodExtendedResourceClaimStatus,
+        PodIP,
+        PodOS,
+        PodResourceClaimStatus,
+        PodSpec,
+        PodStatus,
+        PodTemplateSpec,
+    )
+    from mooring.api.pod_group import (
+        OLDER_POD_GROUP_LABELS,
+        POD_GROUP_LABEL,
+        PodGroup,
+        PodGroupSpec,
+        PodGroupStatus,
+        pod_group_key,
+        pod_group_name,
+    )
+    from mooring.api.pod_qos import qos_class
+    from mooring.api.pod_resource_requests import (
+        RequestOptions,
+        pod_non_zero_requests,
+        pod_requests,
+    )
+    from mooring.api.ports import host_ports
+    from mooring.api.quantity import Quantity, QuantityText, ResourceList, milli_value, value
+    from mooring.api.resource import (
+        DeviceClass,
+        DeviceTaintRule,
+        ResourceClaim,
+        ResourceClaimTemplate,
+        ResourceSlice,
+    )
+    from mooring.api.scheduling import (
+        Affinity,
+        NodeAffinity,
+        NodeSelector,
+        NodeSelectorRequirement,
+        NodeSelectorTerm,
+        PodAffinity,
+        PodAffinityTerm,
+        PodAntiAffinity,
+        PodResourceClaim,
+        PodSchedulingGate,
+        PodSchedulingGroup,
+        PreferredSchedulingTerm,
+        Toleration,
+        TopologySpreadConstraint,
+        WeightedPodAffinityTerm,
+    )
+    from mooring.api.seccomp_profile import SeccompProfile
+    from mooring.api.storage import (
+        CSIDriver,
+        CSIDriverSpec,
+        CSINode,
+        CSINodeDriver,
+        CSINodeSpec,
+        CSIPersistentVolumeSource,
+        CSIStorageCapacity,
+        LocalVolumeSource,
+        PersistentVolume,
+        PersistentVolumeClaim,
+        PersistentVolumeClaimStatus,
+        PersistentVolumeSpec,
+        PersistentVolumeStatus,
+        StorageClass,
+        TopologySelectorLabelRequirement,
+        TopologySelectorTerm,
+        VolumeAttachment,
+        VolumeAttachmentSource,
+        VolumeAttachmentSpec,
+        VolumeAttachmentStatus,
+        VolumeAttributesClass,
+        VolumeNodeAffinity,
+        VolumeNodeResources,
+    )
+    from mooring.api.taints import find_untolerated, tolerates
+    from mooring.api.timestamps import format_micro_time, format_time, parse_time
+    from mooring.api.volumes import (
+        AWSElasticBlockStoreVolumeSource,
+        AzureDiskVolumeSource,
+        AzureFileVolumeSource,
+        CinderVolumeSource,
+        CSIVolumeSource,
+        EphemeralVolumeSource,
+        GCEPersistentDiskVolumeSource,
+        ImageVolumeSource,
+        ISCSIVolumeSource,
+        PersistentVolumeClaimSpec,
+        PersistentVolumeClaimTemplate,
+        PersistentVolumeClaimVolumeSource,
+        PortworxVolumeSource,
+        RBDVolumeSource,
+        TypedLocalObjectReference,
+        TypedObjectReference,
+        Volume,
+        VolumeResourceRequirements,
+        VsphereVirtualDiskVolumeSource,
+    )
+    from mooring.api.workload_pod_group import (
+        AllDisruptionMode,
+        AnyPodGroup,
+        BasicSchedulingPolicy,
+        CompositeGangSchedulingPolicy,
+        CompositePodGroup,
+        CompositePodGroupSchedulingPolicy,
+        CompositePodGroupSpec,
+        CompositePodGroupStatus,
+        DisruptionMode,
+        GangSchedulingPolicy,
+        PodGroupResourceClaim,
+        PodGroupResourceClaimStatus,
+        PodGroupSchedulingConstraints,
+        PodGroupSchedulingPolicy,
+        SchedulingGroup,
+        SchedulingGroupSpec,
+        SingleDisruptionMode,
+        TopologyConstraint,
+        WorkloadPodGroup,
+        WorkloadPodGroupSpec,
+        WorkloadPodGroupStatus,
+        WorkloadReference,
+        scheduling_group_key,
+    )
+    from mooring.api.workloads import (
+        DaemonSet,
+        DaemonSetSpec,
+        Deployment,
+        DeploymentSpec,
+        Job,
+        JobSpec,
+        Namespace,
+        PodDisruptionBudget,
+        PodDisruptionBudgetSpec,
+        PodDisruptionBudgetStatus,
+        PriorityClass,
+        ReplicaSet,
+        ReplicaSetSpec,
+        ReplicationController,
+        ReplicationControllerSpec,
+        Service,
+        ServiceSpec,
+        StatefulSet,
+        StatefulSetSpec,
+        WorkloadSpec,
+    )
 
 __all__ = [
     "EVERYTHING",
@@ -409,11 +416,53 @@ __all__ = [
     "value",
 ]
 
+#: The modules of the names.
+_MODULES = (
+    "app_group",
+    "containers",
+    "custom_resource",
+    "elastic_quota",
+    "events",
+    "field_selectors",
+    "kinds",
+    "labels",
+    "meta",
+    "names",
+    "network_topology",
+    "node",
+    "node_resource_topology",
+    "node_selectors",
+    "pod",
+    "pod_group",
+    "pod_qos",
+    "pod_resource_requests",
+    "ports",
+    "quantity",
+    "resource",
+    "scheduling",
+    "seccomp_profile",
+    "storage",
+    "taints",
+    "timestamps",
+    "volumes",
+    "workload_pod_group",
+    "workloads",
+)
+#: Names of the reader of manifests, which alone needs yaml.
+_OF_MANIFESTS = ("Where", "read_manifests")
+
 
 def __getattr__(name: str) -> Any:
-    """Load the reader of manifests on first use: it needs yaml, and most users do not need it."""
-    if name in ("Where", "read_manifests"):
-        from mooring.api import manifest_reading
-
-        return getattr(manifest_reading, name)
+    """Load modules until one has the public name."""
+    if name in __all__:
+        for module in ("manifest_reading",) if name in _OF_MANIFESTS else _MODULES:
+            names = vars(importlib.import_module(f"{__name__}.{module}"))
+            if name in names:
+                globals()[name] = names[name]
+                return names[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the names that are loaded, and the public ones that are not yet."""
+    return sorted({*globals(), *__all__})

@@ -7,6 +7,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+#: The resource of which every pod counts one.
+PODS = "pods"
+
 _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*", re.ASCII)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-from mooring.api.names import is_counted
-from mooring.api.pod import Pod
-from mooring.api.pod_requests import PODS
+from mooring.api.names import PODS, is_counted
 from mooring.api.quantity import Quantity, ResourceList
+
+if TYPE_CHECKING:
+    from mooring.api.pod import Pod
 
 #: The sum of scheduler-plugins: containers, or an init container that requests more, and overhead.
 CONTAINERS: Literal["Containers"] = "Containers"

@@ -1,31 +1,20 @@
-"""The command: turns a command line into the settings of a scheduler."""
+"""The command: turns flags into the settings of a scheduler."""
 
 # kube-scheduler: cmd/kube-scheduler/app/server.go (runCommand, Setup), component-base cli/run.go
 
 from __future__ import annotations
 
 import logging
-import platform
-import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from importlib.metadata import version
+from collections.abc import Callable, Iterable
 
 import msgspec
 
 from mooring.api.go_format import go_quote
-from mooring.api.kubernetes_version import KUBERNETES_VERSION
 from mooring.app.config_maps import config_map_reader
 from mooring.app.config_source import V1_FORM, effective_config, write_config
-from mooring.app.flag_table import ALL
-from mooring.app.flags import FlagValues, usage
-from mooring.app.options import (
-    Options,
-    make_options,
-    read_feature_gates,
-    read_flags,
-    read_log_options,
-)
+from mooring.app.flags import FlagValues
+from mooring.app.options import Options, make_options, read_feature_gates, read_log_options
 from mooring.config import LoadResult, to_v1, to_yaml
 from mooring.config.extender_effects import with_extenders
 from mooring.config.secret_values import without_secrets
@@ -54,31 +43,18 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 RunScheduler = Callable[[Command], int]
 
 
-def run_command(
-    argv: Sequence[str],
+def run_flags(
+    flags: FlagValues,
     run: RunScheduler,
     *,
     plugins: Iterable[type[Plugin]] = (),
-    program: str,
     drop_in: bool = False,
 ) -> int:
-    """Process a command line; return the exit status.
+    """Run a scheduler with the flags of a command line; return the exit status.
 
-    `plugins` are registered like those of --plugin. Syntax errors of the command line are printed,
-    all other errors are logged. With `drop_in`, the configuration file must be v1, as for
-    kube-scheduler.
+    `plugins` are registered like those of --plugin. Errors are logged. With `drop_in`, the
+    configuration file must be v1, as for kube-scheduler.
     """
-    try:
-        flags = read_flags(argv, program=program)
-    except ConfigError as error:
-        usage_line = f"Usage:\n  {program} [flags]\n"
-        print(f'Error: {error}\n{usage_line}Run "{program} --help" for the flags.', file=sys.stderr)
-        return 1
-    if flags["help"]:
-        print(usage(ALL, program=program, width=shutil.get_terminal_size().columns), end="")
-        return 0
-    if flags["version"] != "false":
-        return _print_version(flags["version"])
     verbosity = configure()
     try:
         gates = read_feature_gates(flags)
@@ -148,23 +124,6 @@ def _warn(warning: str) -> None:
         log.warning(text, extra=kv(v1=document.strip("\n") + "\n"))
     else:
         log.warning(text)
-
-
-def _print_version(asked: str) -> int:
-    if asked == "raw":
-        major, minor, _ = KUBERNETES_VERSION.split(".")
-        parts = {
-            "Major": major,
-            "Minor": minor,
-            "GitVersion": f"v{KUBERNETES_VERSION}",
-            "MooringVersion": version("mooring"),
-            "PythonVersion": platform.python_version(),
-            "Platform": f"{sys.platform}/{platform.machine()}",
-        }
-        print(f"version.Info{{{', '.join(f'{k}:{go_quote(v)}' for k, v in parts.items())}}}")
-    else:
-        print(f"Kubernetes v{KUBERNETES_VERSION} (Mooring {version('mooring')})")
-    return 0
 
 
 def _log_flags(flags: FlagValues) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from mooring.app.flag_table import LEADER_ELECTION_FIELDS
 from mooring.app.flags import FlagValues
 from mooring.app.options import Options
 from mooring.app.removed_flags import names_policy, old_document
@@ -35,16 +36,6 @@ V1_FORM = "; its v1 form is:"
 #: Used in errors instead of a file name if the configuration comes from flags.
 FLAGS = "<flags>"
 
-#: The fields of `LeaderElection` that flags set.
-LEADER_ELECTION_FIELDS = {
-    "leader-elect": "leader_elect",
-    "leader-elect-lease-duration": "lease_duration",
-    "leader-elect-renew-deadline": "renew_deadline",
-    "leader-elect-retry-period": "retry_period",
-    "leader-elect-resource-lock": "resource_lock",
-    "leader-elect-resource-name": "resource_name",
-    "leader-elect-resource-namespace": "resource_namespace",
-}
 _LOCK = {"lock-object-name": "resource_name", "lock-object-namespace": "resource_namespace"}
 _CLIENT_CONNECTION = {
     "kubeconfig": "kubeconfig",

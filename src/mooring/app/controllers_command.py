@@ -6,17 +6,18 @@ import logging
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from mooring.api.field_errors import aggregate
 from mooring.api.quota_requests import CONTAINERS, SCHEDULER, PodRequestsMode
-from mooring.app.config_source import LEADER_ELECTION_FIELDS
 from mooring.app.flag_table import (
     AUTHENTICATION,
     AUTHORIZATION,
     LEADER_ELECTION,
+    LEADER_ELECTION_FIELDS,
     LOGS,
     SECURE_SERVING,
 )
@@ -31,7 +32,6 @@ from mooring.app.options import (
     serving_mistakes,
 )
 from mooring.config import defaults
-from mooring.config.types import LeaderElection
 from mooring.errors import ConfigError, MooringError
 from mooring.framework.features import FeatureGates
 from mooring.observe.logs import Verbosity, configure, log_error
@@ -41,6 +41,9 @@ from mooring.serve.serving_options import (
     InsecureServing,
     SecureServing,
 )
+
+if TYPE_CHECKING:
+    from mooring.config.types import LeaderElection
 
 log = logging.getLogger(__name__)
 
@@ -138,6 +141,9 @@ def run_controllers_command(
 
 def make_settings(flags: FlagValues, verbosity: Verbosity) -> ControllersSettings:
     """Type and check the flags; raise ConfigError with all errors at once."""
+    # Imported here, because help and mistakes of the command line do not need it.
+    from mooring.config.types import LeaderElection
+
     serving, authentication = read_secure_serving(flags), read_authentication(flags)
     election = LeaderElection(
         **{field: flags[name] for name, field in LEADER_ELECTION_FIELDS.items()}

@@ -289,6 +289,17 @@ LEADER_ELECTION = FlagGroup(
     ),
 )
 
+#: The fields of `LeaderElection` that its flags set.
+LEADER_ELECTION_FIELDS = {
+    "leader-elect": "leader_elect",
+    "leader-elect-lease-duration": "lease_duration",
+    "leader-elect-renew-deadline": "renew_deadline",
+    "leader-elect-retry-period": "retry_period",
+    "leader-elect-resource-lock": "resource_lock",
+    "leader-elect-resource-name": "resource_name",
+    "leader-elect-resource-namespace": "resource_namespace",
+}
+
 FEATURE_GATES = FlagGroup(
     "Feature gate",
     (

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -15,8 +15,8 @@ from mooring.api.durations import Duration
 from mooring.api.field_errors import aggregate, forbidden, invalid
 from mooring.api.go_format import go_quote
 from mooring.api.quantity import Quantity
-from mooring.app.flag_table import ALL, WITHOUT_EFFECT
-from mooring.app.flags import FlagValues, parse_flags
+from mooring.app.flag_table import WITHOUT_EFFECT
+from mooring.app.flags import FlagValues
 from mooring.app.removed_flags import removed_warnings
 from mooring.errors import ConfigError
 from mooring.framework.features import FeatureGates
@@ -29,9 +29,6 @@ from mooring.serve.serving_options import (
     RequestHeaders,
     SecureServing,
 )
-
-#: The Kubernetes release whose behaviour is implemented.
-PROGRAM = "kube-scheduler"
 
 _METRIC_LABEL = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*,[a-zA-Z_][a-zA-Z0-9_]*")
 _ALPHA_FIELDS = {"split-stream": "splitStream", "info-buffer-size": "infoBufferSize"}
@@ -84,11 +81,6 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _FIELDS = frozenset(Options.__struct_fields__)
-
-
-def read_flags(argv: Sequence[str], *, program: str = PROGRAM) -> FlagValues:
-    """Parse a command line; raise ConfigError for syntax errors."""
-    return parse_flags(ALL, argv, program=program)
 
 
 def read_log_options(flags: FlagValues, gates: FeatureGates) -> LoggingOptions:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from mooring.cli.commands import COMMANDS
+
 _DESCRIPTION = """Print a script that completes the commands and flags of `mooring`.
 
   bash:  source <(mooring completion bash)
@@ -31,7 +33,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the command to `mooring`."""
     parser = subparsers.add_parser(
         "completion",
-        help="print a script that completes commands and flags in a shell",
+        help=COMMANDS["completion"].help,
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
-from mooring.app.signals import ended_by_interrupt
+from mooring.cli.commands import COMMANDS
 from mooring.cli.gate_flags import add_gate_flags, read_gates
 from mooring.cli.messages import warn
-from mooring.config import LoadResult, load_config, load_config_text, to_v1, to_yaml
-from mooring.config.rules import warn_unused
 from mooring.errors import ConfigError
-from mooring.registry import Registry, default_registry, load_plugins
+
+if TYPE_CHECKING:
+    from mooring.config import LoadResult
+    from mooring.registry import Registry
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `config` with `validate` and `convert`."""
-    parser = subparsers.add_parser("config", help="check or convert a scheduler configuration")
+    parser = subparsers.add_parser("config", help=COMMANDS["config"].help)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     validate = actions.add_parser(
         "validate",
@@ -44,6 +46,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _validate(args: argparse.Namespace) -> int:
+    from mooring.app.signals import ended_by_interrupt
+    from mooring.config.rules import warn_unused
+    from mooring.registry import default_registry, load_plugins
+
     with ended_by_interrupt():
         plugins = [*args.plugins, *load_plugins(args.plugin)]
         result = _load(args, default_registry(plugins))
@@ -53,6 +59,8 @@ def _validate(args: argparse.Namespace) -> int:
 
 
 def _convert(args: argparse.Namespace) -> int:
+    from mooring.config import to_v1, to_yaml
+
     result = _load(args, None)
     # A deprecation warning also contains the v1 form, which this command prints to stdout.
     warn(tuple(warning.partition("; its v1 form is:")[0] for warning in result.warnings))
@@ -61,6 +69,8 @@ def _convert(args: argparse.Namespace) -> int:
 
 
 def _load(args: argparse.Namespace, registry: Registry | None) -> LoadResult:
+    from mooring.config import load_config, load_config_text
+
     gates = read_gates(args)
     warn(gates.warnings)
     if args.file != "-":

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import functools
 from typing import TYPE_CHECKING
+
+from mooring.cli.commands import COMMANDS
 
 if TYPE_CHECKING:
     from mooring.api.quota_requests import PodRequestsMode
+    from mooring.app.controllers_command import ControllersSettings
     from mooring.client.client import Client
     from mooring.informers.factory import InformerFactory
     from mooring.observe.clock import Clock
@@ -18,7 +20,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     # The flags have their own parser, that of `mooring run`; argparse must not see them as options.
     parser = subparsers.add_parser(
         "controllers",
-        help="write the status of PodGroups and ElasticQuotas of a cluster",
+        help=COMMANDS["controllers"].help,
         add_help=False,
         prefix_chars="\0",
     )
@@ -27,11 +29,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _run(args: argparse.Namespace) -> int:
-    # Imported here, because the other commands need neither a server nor a client.
+    # Imported here, because the other commands need none of the flags.
     from mooring.app.controllers_command import run_controllers_command
+    from mooring.observe.output import steady_output
+
+    with steady_output():
+        return run_controllers_command(args.flags, _run_controllers)
+
+
+def _run_controllers(settings: ControllersSettings) -> int:
     from mooring.app.controllers_process import run_controllers
     from mooring.controllers.controllers import SCHEDULING_KINDS, Controllers
-    from mooring.observe.output import steady_output
     from mooring.serve.acceptor import raise_open_files_limit
 
     def make(
@@ -42,5 +50,4 @@ def _run(args: argparse.Namespace) -> int:
         )
 
     raise_open_files_limit()
-    with steady_output():
-        return run_controllers_command(args.flags, functools.partial(run_controllers, make=make))
+    return run_controllers(settings, make=make)

@@ -8,7 +8,7 @@ import os
 import signal
 from pathlib import Path
 
-from mooring.cli.cluster_state import find_cluster, meant_kubeconfigs
+from mooring.cli.commands import COMMANDS
 from mooring.cli.pid_file import PidFile
 from mooring.errors import ConfigError
 
@@ -20,7 +20,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the command to `mooring`."""
     parser = subparsers.add_parser(
         "down",
-        help="end a local cluster that `mooring up` runs",
+        help=COMMANDS["down"].help,
         description="End a local cluster that `mooring up` runs, and wait until it has ended. "
         "Without --kubeconfig, it is the cluster of $KUBECONFIG, or if that is not set, of the "
         "current folder.",
@@ -43,6 +43,9 @@ def _run(args: argparse.Namespace) -> int:
 
 def _find(kubeconfig: Path | None) -> tuple[int, PidFile]:
     """Return the process to end, and its file."""
+    # Imported here, because help and completion do not need it.
+    from mooring.cli.cluster_state import find_cluster, meant_kubeconfigs
+
     for meant in meant_kubeconfigs(kubeconfig):
         file = PidFile(meant)
         # The cluster may have no record, if its folder cannot be written.

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mooring.api import Pod
-from mooring.cli.journal_rules import add_trust_flag, check_trust_flag
+from mooring.cli.journal_rules import check_trust_flag
 from mooring.cli.messages import printable_json, printable_lines, printable_yaml, terminal_width
 from mooring.cli.recorded_attempt import explain_recorded
-from mooring.cli.rule_flags import add_rule_flags, gives_rules, read_rules
-from mooring.cli.schedule import shown_nodes
-from mooring.cli.scheduler_flags import add_scheduler_flags, read_scheduler_address
+from mooring.cli.rule_flags import gives_rules, read_rules
+from mooring.cli.scheduler_flags import read_scheduler_address
 from mooring.errors import ApiError, ConfigError, MooringError, ObjectError
 from mooring.explain.data import ANSWER_VERSION, answer_data
 from mooring.explain.data_reading import read_live_explanation
@@ -36,65 +35,11 @@ _WORDS = ("pod", "pods", "po")
 #: At most this many pods of the same name in other namespaces are named.
 _ELSEWHERE = 5
 
-_EPILOG = """\
-If a Mooring leads, it is asked, through `kubectl port-forward` or --scheduler: it answers about the
-attempt that it made. Otherwise, or with --now, --config or --plugin, the question is asked here and
-now, by Mooring's rules: those of --config and --plugin, or else of the default configuration. Then
-the cluster may be served by any scheduler, rights to list and watch what a scheduler reads are
-enough, and a pod that has a node is asked about as if it were not there. Nothing is written.
-"""
 _ADVICE = "--now asks without the scheduler"
 _TWO_SOURCES = (
     "{} applies rules of your own, here and now, and {} is a question to the scheduler: leave out "
     "one of them"
 )
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `explain`."""
-    parser = subparsers.add_parser(
-        "explain",
-        help="say why a pod of a cluster is where it is, or why it waits",
-        description="Say why a pod of a cluster is where it is, or why it waits.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("pod", metavar="POD", help="the pod's name, or namespace/name")
-    parser.add_argument(
-        "-n", "--namespace", default="", help="its namespace; by default that of the context"
-    )
-    parser.add_argument(
-        "--attempt", type=_attempt, metavar="N", help="the attempt to explain; by default the last"
-    )
-    add_scheduler_flags(
-        parser,
-        lease_default="that of the pod's schedulerName in kube-system, or kube-scheduler",
-    )
-    parser.add_argument(
-        "--now", action="store_true", help="ask here and now, even if a Mooring leads"
-    )
-    parser.add_argument(
-        "--journal",
-        metavar="DIR",
-        help="explain an attempt that a journal holds, also of a pod that is gone; no cluster is "
-        "asked",
-    )
-    add_trust_flag(parser)
-    add_rule_flags(parser)
-    parser.add_argument(
-        "--nodes",
-        type=shown_nodes,
-        metavar="N|all",
-        help="show what each plugin said of N nodes, or of all of them",
-    )
-    parser.add_argument("-o", "--output", choices=("text", "json", "yaml"), default="text")
-    parser.set_defaults(run=_run)
-
-
-def _attempt(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number above 0')
-    return int(text)
 
 
 class PodExplanation(msgspec.Struct, frozen=True):
@@ -108,7 +53,8 @@ class PodExplanation(msgspec.Struct, frozen=True):
     lines: Callable[[int | None, int | None], list[str]]
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Explain the pod that a command line names; return the exit status."""
     # What informers and plugins log is not part of the answer.
     logging.getLogger("mooring").addHandler(logging.NullHandler())
     check_trust_flag(args)

@@ -23,8 +23,8 @@ from mooring.client.client import Client
 from mooring.client.no_server import NoServer
 from mooring.errors import ConfigError
 from mooring.extender.extender_cluster import ExtenderCluster
+from mooring.extender.extender_defaults import PORT
 from mooring.extender.extender_options import (
-    PORT,
     ExtenderOptions,
     extender_section,
     section_yaml,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import time
 
-from mooring.cli.cluster_state import running_clusters
+from mooring.cli.commands import COMMANDS
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to `mooring`."""
     parser = subparsers.add_parser(
         "list",
-        help="list the local clusters that run",
+        help=COMMANDS["list"].help,
         description="List the local clusters that `mooring up` runs for this user, wherever they "
         "were started.",
     )
@@ -20,8 +20,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _run(args: argparse.Namespace) -> int:
-    # Imported here, because `main` imports every command.
+    # Imported here, because help and completion need none of it.
     from mooring.apiserver.printing.printer import human_duration
+    from mooring.cli.cluster_state import running_clusters
     from mooring.explain.tables import table
 
     clusters = running_clusters()

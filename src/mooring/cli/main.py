@@ -1,9 +1,10 @@
-"""The `mooring` command: finds the subcommands and runs one.
+"""The `mooring` command: loads the subcommand that a command line names, and runs it.
 
-Every module of this package with an `add_parser(subparsers)` is a subcommand. It adds a parser
-whose default `run` is a function from the parsed arguments to the exit status. `args.plugins` holds
-the plugin classes that were passed to `main`, `args.command_line` the interpreter arguments that
-run the same command again.
+The module of a subcommand has an `add_parser(subparsers)`. It adds a parser whose default `run` is
+a function from the parsed arguments to the exit status. `args.plugins` holds the plugin classes
+that were passed to `main`, `args.command_line` the interpreter arguments that run the same command
+again. The modules import only what the flags need; `run` imports the rest, so that help and
+mistakes are printed without numpy, plugins or a server.
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import pkgutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.metadata import version
-from types import ModuleType
+from typing import TYPE_CHECKING
 
-import mooring.cli
+from mooring import __version__
+from mooring.cli.commands import COMMANDS
 from mooring.cli.messages import print_error
 from mooring.errors import MooringError
-from mooring.framework.plugin import Plugin
+
+if TYPE_CHECKING:
+    from mooring.framework.plugin import Plugin
 
 _AGAIN = "import sys; from mooring.cli.main import main; sys.exit(main())"
 
@@ -48,22 +50,27 @@ def main(argv: Sequence[str] | None = None, *, plugins: Iterable[type[Plugin]] =
     return status
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line."""
+def make_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of the whole command line; with `only`, flags of that command alone."""
     parser = argparse.ArgumentParser(
         prog="mooring", description="The Kubernetes scheduling framework in Python."
     )
-    parser.add_argument("--version", action="version", version=f"mooring {version('mooring')}")
+    parser.add_argument("--version", action="version", version=f"mooring {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
     parser.set_defaults(run=None)
-    for command in _commands():
-        command.add_parser(subparsers)
+    for name, command in COMMANDS.items():
+        if only is None or only == name:
+            importlib.import_module(f"mooring.cli.{command.module}").add_parser(subparsers)
+        else:
+            subparsers.add_parser(name, help=command.help, add_help=False)
     return parser
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = make_parser()
-    args, unknown = parser.parse_known_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    # The flags before a command have no values.
+    parser = make_parser(next((word for word in words if not word.startswith("-")), ""))
+    args, unknown = parser.parse_known_args(words)
     if unknown:
         # Reported by the command itself, whose usage helps more than that of `mooring`.
         _find_parser(parser, args).error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -98,9 +105,3 @@ def _all_parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentP
 def _print_help(args: argparse.Namespace) -> int:
     args.parser.print_help()
     return 0
-
-
-def _commands() -> list[ModuleType]:
-    names = sorted(module.name for module in pkgutil.iter_modules(mooring.cli.__path__))
-    modules = (importlib.import_module(f"mooring.cli.{name}") for name in names if name != "main")
-    return [module for module in modules if hasattr(module, "add_parser")]

@@ -8,14 +8,13 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from mooring.api.quota_requests import SCHEDULER
-from mooring.cli.extender import add_section_options
+from mooring.cli.manifests_flags import DEFAULT_NAME, EXTENDER_NAME
 from mooring.cli.messages import warn
 from mooring.cli.rights import cluster_rules, rules_of_plugins
 from mooring.cli.scheduler_deployment import (
@@ -36,12 +35,6 @@ from mooring.errors import ConfigError, MooringError
 from mooring.framework.plugin import Plugin
 from mooring.registry import default_registry, load_plugins, loaded_files
 
-_DESCRIPTION = """Print the Kubernetes objects that run a scheduler: its account and rights, its
-configuration, the code of small plugins, and the Deployment. With --extender they run an extender
-for a stock kube-scheduler. Pipe them into kubectl apply -f -"""
-
-_DEFAULT_NAME = "mooring"
-_EXTENDER_NAME = "mooring-extender"
 # A DNS label, as pod names and label values require, with room for suffixes.
 _LABEL = re.compile(r"[a-z]([-a-z0-9]{0,50}[a-z0-9])?")
 # A label value has at most 63 characters, of which the controllers' suffix takes 12.
@@ -70,59 +63,9 @@ _SERVER_SIDE = (
 )
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `manifests`."""
-    parser = subparsers.add_parser(
-        "manifests",
-        help="print the Kubernetes objects that run a scheduler",
-        description=_DESCRIPTION,
-    )
-    parser.add_argument(
-        "--name",
-        default="",
-        help=f"of the scheduler, its Lease and every object (default: {_DEFAULT_NAME}, with "
-        f"--extender {_EXTENDER_NAME})",
-    )
-    image = f"mooring:{version('mooring')}"
-    parser.add_argument("--image", default=image, help=f"to run (default: {image})")
-    parser.add_argument("--namespace", default="kube-system", help="(default: kube-system)")
-    parser.add_argument(
-        "--config", metavar="FILE", help="a scheduler configuration, of any version"
-    )
-    parser.add_argument(
-        "--plugin",
-        action="append",
-        default=[],
-        metavar="FILE.py[:Class]",
-        help="put a plugin's file into a ConfigMap and load it; may be repeated",
-    )
-    parser.add_argument(
-        "--replicas", type=int, metavar="N", help="(default: 2, without leader election 1)"
-    )
-    parser.add_argument(
-        "--controllers",
-        action="store_true",
-        help="also run `mooring controllers`, which write the status of PodGroups and "
-        "ElasticQuotas",
-    )
-    parser.add_argument(
-        "--extender",
-        action="store_true",
-        help="run `mooring extender`, with a Service and a certificate; the last lines, which are "
-        "comments, say what to add to kube-scheduler's configuration",
-    )
-    parser.add_argument(
-        "--tls-secret",
-        default="",
-        metavar="NAME",
-        help="with --extender: a Secret with a certificate, instead of a self-signed one",
-    )
-    add_section_options(parser.add_argument_group("with --extender"))
-    parser.set_defaults(run=_run)
-
-
-def _run(args: argparse.Namespace) -> int:
-    args.name = args.name or (_EXTENDER_NAME if args.extender else _DEFAULT_NAME)
+def run(args: argparse.Namespace) -> int:
+    """Print the objects that a command line asks for; return the exit status."""
+    args.name = args.name or (EXTENDER_NAME if args.extender else DEFAULT_NAME)
     for flag in ("name", "namespace"):
         value = getattr(args, flag)
         if not _LABEL.fullmatch(value):

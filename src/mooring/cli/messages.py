@@ -10,8 +10,6 @@ import sys
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-import yaml
-
 from mooring.errors import ADVICE
 
 RED = "31"
@@ -63,6 +61,8 @@ def printable_json(data: Any) -> str:
 
 def printable_yaml(data: Any) -> str:
     """Return data as YAML, escaped if it holds what `printable` escapes."""
+    import yaml
+
     text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=2**31)
     if _CONTROL_IN_JSON.search(text):
         text = yaml.safe_dump(data, sort_keys=False, allow_unicode=False, width=2**31)

@@ -11,8 +11,8 @@ import shlex
 import sys
 from pathlib import Path
 
+from mooring.cli.commands import COMMANDS
 from mooring.errors import ConfigError, PluginError
-from mooring.registry import default_registry
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*([-_.][A-Za-z0-9]+)*")
 _NAME_LIMIT = 63
@@ -107,7 +107,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add `new-plugin`."""
     parser = subparsers.add_parser(
         "new-plugin",
-        help="write a plugin that works, with its test and its configuration",
+        help=COMMANDS["new-plugin"].help,
         description="Write NAME as a plugin that works, a test of it that passes, and a "
         "configuration that runs it. Nothing is overwritten.",
     )
@@ -147,6 +147,8 @@ def _run(args: argparse.Namespace) -> int:
 
 def _names(name: str) -> tuple[str, str]:
     """Return the module and class names of a plugin; raise PluginError if its name is invalid."""
+    from mooring.registry import default_registry
+
     if not _NAME.fullmatch(name) or len(name) > _NAME_LIMIT:
         raise PluginError(
             f"the name must begin with a letter and consist of letters and digits, in parts joined "

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-
-from msgspec.structs import replace
+from typing import TYPE_CHECKING
 
 from mooring.cli.gate_flags import add_gate_flags, read_gates
 from mooring.cli.messages import warn
-from mooring.config.rules import Rules, make_rules
-from mooring.registry import load_plugins
+
+if TYPE_CHECKING:
+    from mooring.config.rules import Rules
 
 
 def add_rule_flags(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +42,11 @@ def gives_configuration(args: argparse.Namespace) -> bool:
 
 def read_rules(args: argparse.Namespace) -> Rules:
     """Load the configuration and the plugins; raise ConfigError if they cannot be used."""
+    from msgspec.structs import replace
+
+    from mooring.config.rules import make_rules
+    from mooring.registry import load_plugins
+
     gates = read_gates(args)
     rules = make_rules(args.config, [*args.plugins, *load_plugins(args.plugin)], gates)
     warn(rules.warnings)

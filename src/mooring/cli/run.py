@@ -10,8 +10,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from mooring.framework.plugin import Plugin
+from mooring.cli.commands import COMMANDS
+
+if TYPE_CHECKING:
+    from mooring.app.command import Command
+    from mooring.framework.plugin import Plugin
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -19,7 +24,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     # kube-scheduler's flags have their own parser; argparse must treat none of them as an option.
     parser = subparsers.add_parser(
         "run",
-        help="run as a scheduler, with kube-scheduler's flags",
+        help=COMMANDS["run"].help,
         add_help=False,
         prefix_chars="\0",
     )
@@ -40,20 +45,22 @@ def _run(args: argparse.Namespace) -> int:
 def _run_command(
     flags: Sequence[str], plugins: Iterable[type[Plugin]], program: str, *, drop_in: bool
 ) -> int:
-    # Imported here, because the other commands need neither a server nor a client.
-    from mooring.app.command import Command, run_command
-    from mooring.app.scheduler_process import run_scheduler
+    # Imported here, because the other commands need none of the flags.
+    from mooring.app.command_line import run_command
     from mooring.observe.output import steady_output
-    from mooring.serve.acceptor import raise_open_files_limit
 
-    def run(command: Command) -> int:
-        if not command.options.journal:
-            return run_scheduler(command)
-        from mooring.replay.child_replayer import ChildReplayer
-
-        return run_scheduler(command, ChildReplayer())
-
-    raise_open_files_limit()
     # A plugin may print to a pipe that nobody reads; that must not block the scheduler.
     with steady_output():
-        return run_command(flags, run, plugins=plugins, program=program, drop_in=drop_in)
+        return run_command(flags, _run_scheduler, plugins=plugins, program=program, drop_in=drop_in)
+
+
+def _run_scheduler(command: Command) -> int:
+    from mooring.app.scheduler_process import run_scheduler
+    from mooring.serve.acceptor import raise_open_files_limit
+
+    raise_open_files_limit()
+    if not command.options.journal:
+        return run_scheduler(command)
+    from mooring.replay.child_replayer import ChildReplayer
+
+    return run_scheduler(command, ChildReplayer())

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from mooring.api import KubeObject, Pod, scheduling_group_key
 from mooring.api.timestamps import parse_time
 from mooring.app.signals import ended_by_interrupt, run_until_done
-from mooring.cli.gate_flags import add_gate_flags, read_gates
+from mooring.cli.gate_flags import read_gates
 from mooring.cli.manifest_files import read_files
 from mooring.cli.messages import (
     BOLD,
@@ -30,6 +30,7 @@ from mooring.cli.messages import (
     warn,
 )
 from mooring.cli.progress import ProgressLine
+from mooring.cli.schedule_flags import NOT_ALL_SCHEDULED
 from mooring.config.rules import Rules, make_rules
 from mooring.errors import ObjectError
 from mooring.explain.data import explanation_data
@@ -53,8 +54,6 @@ from mooring.virtual.schedule_report import (
 )
 from mooring.virtual.simulation import Progress, schedule_all
 
-#: Exit status with --fail-on-pending if a pod was not scheduled.
-NOT_ALL_SCHEDULED = 3
 #: Exit status if a plugin raised an exception.
 PLUGIN_RAISED = 4
 
@@ -64,81 +63,9 @@ _SILENT = logging.NullHandler()
 #: The colours of results; the others are yellow.
 _COLOURS = {SCHEDULED: GREEN, ERROR: RED}
 
-_EPILOG = """\
-Objects are given what the API server would give them: defaults, priorities, storage classes.
-Pods without spec.nodeName are scheduled in queue order. Exit status: 0 if the run worked, even if
-pods stay pending; 1 for bad input; 2 for wrong usage; 3 if a pod stays pending and
---fail-on-pending is given; 4 if a plugin raised an exception.
-"""
 
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `schedule`."""
-    parser = subparsers.add_parser(
-        "schedule",
-        help="schedule the pending pods of some manifests in memory",
-        description="Schedule the pending pods of some manifests in memory, and print where they "
-        "go or why they stay pending.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "-f",
-        "--filename",
-        action="append",
-        required=True,
-        metavar="FILE",
-        help='the manifests: a file, a folder, or "-" for standard input; may be repeated',
-    )
-    parser.add_argument("--config", metavar="FILE", help="a KubeSchedulerConfiguration")
-    parser.add_argument(
-        "--plugin",
-        action="append",
-        default=[],
-        metavar="FILE.py:Class",
-        help="register a plugin, and without --config enable it; may be repeated",
-    )
-    add_gate_flags(parser)
-    parser.add_argument("-o", "--output", choices=("table", "json", "yaml"), default="table")
-    parser.add_argument(
-        "--explain",
-        action="append",
-        default=[],
-        metavar="POD",
-        help="print the answer of every plugin about every node for a pod, by name or "
-        "namespace/name; a pod that has a node is examined as if it had none; may be repeated",
-    )
-    parser.add_argument(
-        "--nodes",
-        type=shown_nodes,
-        metavar="N|all",
-        help="with --explain, show what each plugin said of N nodes, or of all of them",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="the seed of the choice among nodes with equal scores",
-    )
-    parser.add_argument(
-        "--fail-on-pending",
-        action="store_true",
-        help=f"exit with status {NOT_ALL_SCHEDULED} if a pod was not scheduled",
-    )
-    parser.set_defaults(run=_run)
-
-
-def shown_nodes(text: str) -> int:
-    """Return how many nodes `--nodes` asks for; "all" is more than any cluster has."""
-    if text == "all":
-        return sys.maxsize
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f'"{text}" is neither "all" nor a number above 0')
-    return int(text)
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Schedule the manifests that a command line names; return the exit status."""
     # Output is written only at the end, so an interrupt leaves nothing half done.
     with ended_by_interrupt():
         _silence_attempts()

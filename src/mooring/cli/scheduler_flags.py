@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mooring.errors import ConfigError
-from mooring.explain.lease_annotations import read_fingerprint
 
 if TYPE_CHECKING:
     from mooring.leader.scheduler_questions import SchedulerAddress
@@ -56,6 +55,8 @@ def read_scheduler_address(args: argparse.Namespace) -> SchedulerAddress:
 
 
 def _fingerprint(text: str) -> str:
+    from mooring.explain.lease_annotations import read_fingerprint
+
     found = read_fingerprint(text)
     if not found:
         raise argparse.ArgumentTypeError(f"must be 64 hexadecimal digits, got {text!r}")

@@ -7,7 +7,6 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,22 +23,8 @@ PATIENCE = 10.0
 _UNKNOWN = "unknown"
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to `mooring`."""
-    parser = subparsers.add_parser(
-        "status",
-        help="show what a local cluster consists of",
-        description="Show the version, nodes, pods, profiles, plugins, age, address and log file "
-        "of a local cluster. Without --kubeconfig, it is the cluster of $KUBECONFIG; if that is "
-        "not set, the cluster of the current folder, or the only one that runs.",
-    )
-    parser.add_argument(
-        "--kubeconfig", type=Path, metavar="PATH", help="the kubeconfig of the cluster"
-    )
-    parser.set_defaults(run=_run)
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Show the local cluster that a command line names; return the exit status."""
     record = find_cluster(args.kubeconfig, "status")
     print("\n".join(_lines(record, asyncio.run(_count(record)))))
     return 0

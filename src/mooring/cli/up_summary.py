@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mooring import __version__
+from mooring.apiserver.api import VERSION
 from mooring.cli.pid_file import KUBECONFIG
+from mooring.kubelet.node_status import ANNOTATION, FAKE
 
 if TYPE_CHECKING:
     from mooring.config import ResolvedProfile
@@ -24,13 +26,10 @@ def summary(
     cluster: LocalCluster, settings: LocalClusterSettings, *, detached: bool
 ) -> Iterator[str]:
     """Yield the lines for a cluster that has just started."""
-    # Imported here and below, as in `up`, because every command imports this file.
-    from mooring.apiserver.api import VERSION
-
     nodes = [one.key for one in cluster.server.cluster.store.items("/nodes")]
     kubeconfig = settings.server.kubeconfig
     yield f"The local cluster runs at {cluster.server.url}"
-    yield f"  version     Mooring {version('mooring')}, Kubernetes {VERSION['gitVersion']}"
+    yield f"  version     Mooring {__version__}, Kubernetes {VERSION['gitVersion']}"
     yield f"  nodes       {_nodes(nodes)}"
     if cluster.copied.counts:
         counts = ((count, name) for name, count in cluster.copied.counts.items() if count)
@@ -64,6 +63,7 @@ def _from_here(kubeconfig: Path) -> str:
 
 def added_plugins(profile: ResolvedProfile) -> tuple[str, ...]:
     """Return the plugins of a profile that are not built in."""
+    # Imported here, because a cluster without a scheduler has no profiles.
     from mooring.plugins import BUILT_INS
 
     own = {plugin.name for plugin in BUILT_INS}
@@ -71,8 +71,6 @@ def added_plugins(profile: ResolvedProfile) -> tuple[str, ...]:
 
 
 def _nodes(names: Sequence[str]) -> str:
-    from mooring.kubelet.node_status import ANNOTATION, FAKE
-
     if not names:
         return f"none; controllers start with the first that is annotated {ANNOTATION}={FAKE}"
     shown = ", ".join(names[:_NAMED])

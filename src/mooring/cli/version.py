@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
-import platform
-from importlib.metadata import version
+
+from mooring import __version__
+from mooring.cli.commands import COMMANDS
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to `mooring`."""
     parser = subparsers.add_parser(
         "version",
-        help="print the versions of Mooring, Kubernetes and Python",
+        help=COMMANDS["version"].help,
         description="Print the version of Mooring, of the Kubernetes release whose behaviour it "
         "implements, and of Python.",
     )
@@ -21,10 +21,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _run(args: argparse.Namespace) -> int:
+    import json
+    import platform
+
     from mooring.api.kubernetes_version import KUBERNETES_VERSION
 
     versions = {
-        "mooring": version("mooring"),
+        "mooring": __version__,
         "kubernetes": f"v{KUBERNETES_VERSION}",
         "python": platform.python_version(),
     }

@@ -13,7 +13,7 @@ import numpy as np
 
 from mooring import ConfigError, CycleState, Handle, Nodes
 from mooring.api import Pod, milli_value
-from mooring.api.pod_requests import RequestOptions, container_requests
+from mooring.api.pod_resource_requests import RequestOptions, container_requests
 from mooring.api.quantity import milli_value_of_nanos, parse_nanos
 from mooring.contrib.load import LoadArgs
 from mooring.contrib.load.load_args import MetricProvider

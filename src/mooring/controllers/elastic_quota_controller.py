@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from mooring.api import ElasticQuota, Pod, RequestOptions, pod_requests
-from mooring.api.pod_requests import quantity_of
+from mooring.api.pod_resource_requests import quantity_of
 from mooring.api.quantity import Quantity, ResourceList
 from mooring.api.quota_requests import (
     SCHEDULER,

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from mooring.api.containers import Container, ContainerPort, ResourceRequirements
 from mooring.api.meta import Condition, LabelSelector, LabelSelectorRequirement
 from mooring.api.pod import Pod, PodSpec
-from mooring.api.pod_requests import (
+from mooring.api.pod_resource_requests import (
     HUGE_PAGES_PREFIX,
     RequestOptions,
     container_limits,

@@ -10,7 +10,7 @@ from collections.abc import Sequence, Set
 import msgspec
 
 from mooring.api import Pod
-from mooring.api.pod_requests import is_resize_deferred
+from mooring.api.pod_resource_requests import is_resize_deferred
 from mooring.cycle.profile import Profile, Step
 from mooring.cycle.timing import PRE_FILTER
 from mooring.framework.contract_errors import fault, wrong_type

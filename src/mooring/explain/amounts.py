@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mooring.api.pod_requests import CPU, is_bytes, quantity_of
+from mooring.api.pod_resource_requests import CPU, is_bytes, quantity_of
 from mooring.framework.diagnosis import Detail, Diagnosis, Shortfall
 
 _MEBI = 2**20

@@ -12,15 +12,13 @@ from mooring.api.durations import Duration
 from mooring.config import LoadResult, to_v1, to_yaml
 from mooring.config.defaults import EXTENDER_TIMEOUT
 from mooring.config.types import Extender, ExtenderManagedResource, ExtenderTLSConfig
+from mooring.extender.extender_defaults import PAIR_NAME, PORT
 from mooring.extender.extender_profiles import served_verbs, total_weight
 from mooring.framework.features import FeatureGates
 from mooring.framework.plugin import Plugin
 from mooring.registry import Registry
 from mooring.serve.serving_options import SecureServing
 
-#: The name of a self-signed certificate's files.
-PAIR_NAME = "mooring-extender"
-PORT = 8443
 #: The most bytes of a request. A name needs about 50, a whole node some thousands.
 MAX_REQUEST = 16 * 2**20
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from mooring.api import Pod, PodAffinityTerm, PodStatus
 from mooring.api.labels import Selector
-from mooring.api.pod_requests import (
+from mooring.api.pod_resource_requests import (
     RequestOptions,
     is_resize_infeasible,
     pod_and_non_zero_requests,

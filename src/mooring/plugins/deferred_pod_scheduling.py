@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mooring.api import Node, Pod
-from mooring.api.pod_requests import is_resize_deferred
+from mooring.api.pod_resource_requests import is_resize_deferred
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes

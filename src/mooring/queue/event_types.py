@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mooring.api import Node, Pod
-from mooring.api.pod_requests import RequestOptions, is_resize_infeasible, pod_requests
+from mooring.api.pod_resource_requests import RequestOptions, is_resize_infeasible, pod_requests
 from mooring.api.quantity import ResourceList, parse_nanos
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.features import FeatureGates

@@ -28,7 +28,7 @@ from itertools import count
 from typing import Any
 
 from mooring.api import AnyPodGroup, Pod
-from mooring.api.pod_requests import is_resize_deferred
+from mooring.api.pod_resource_requests import is_resize_deferred
 from mooring.framework.cluster_events import ClusterEvent
 from mooring.framework.features import FeatureGates
 from mooring.framework.pod_groups import PodGroups

@@ -27,7 +27,7 @@ from mooring.api import (
     VolumeAttachment,
     WorkloadPodGroup,
 )
-from mooring.api.pod_requests import is_resize_deferred
+from mooring.api.pod_resource_requests import is_resize_deferred
 from mooring.binding.binding_pods import BindingPods
 from mooring.cache.cache import Cache
 from mooring.cycle.profile import Profile

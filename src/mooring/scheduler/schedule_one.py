@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import msgspec
 
 from mooring.api import Condition, Pod
-from mooring.api.pod_requests import is_resize_deferred
+from mooring.api.pod_resource_requests import is_resize_deferred
 from mooring.binding.binding_cycle import AssumedPod, BindingCycles, log_traceback
 from mooring.binding.binding_pods import BindingPods, PermitWait
 from mooring.binding.binding_points import (

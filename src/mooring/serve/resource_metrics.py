@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from prometheus_client.metrics_core import GaugeMetricFamily
 
 from mooring.api import Pod
-from mooring.api.pod_requests import (
+from mooring.api.pod_resource_requests import (
     CPU,
     EPHEMERAL_STORAGE,
     HUGE_PAGES_PREFIX,

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.api import Pod
-from mooring.api.pod_requests import RequestOptions
+from mooring.api.pod_resource_requests import RequestOptions
 from mooring.api.resource import Device
 from mooring.plugins.dynamic_resources.claim_amounts import (
     CONTAINER_LIMIT_TOO_SMALL,

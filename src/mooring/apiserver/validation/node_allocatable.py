@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mooring.api.field_errors import FieldError, duplicate, invalid, not_found, required
-from mooring.api.pod_requests import CPU, HUGE_PAGES_PREFIX, MEMORY
+from mooring.api.pod_resource_requests import CPU, HUGE_PAGES_PREFIX, MEMORY
 from mooring.api.quantity import parse_nanos
 from mooring.apiserver.validation.field_problems import Object, repeated
 

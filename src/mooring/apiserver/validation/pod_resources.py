@@ -8,7 +8,7 @@ import msgspec
 
 from mooring.api.field_errors import FieldError, forbidden, invalid
 from mooring.api.pod import Pod
-from mooring.api.pod_requests import RequestOptions, container_limits, container_requests
+from mooring.api.pod_resource_requests import RequestOptions, container_limits, container_requests
 from mooring.api.quantity import Format, Quantity, parse_nanos
 from mooring.apiserver.validation.field_problems import Object
 from mooring.apiserver.validation.resource_amounts import (

@@ -14,7 +14,7 @@ import msgspec
 
 from mooring.api import Container, NodeAllocatableResourceClaimStatus, Pod, ResourceClaim
 from mooring.api.pod import NodeAllocatableMappedResources, NodeAllocatableOverheadResources
-from mooring.api.pod_requests import (
+from mooring.api.pod_resource_requests import (
     HUGE_PAGES_PREFIX,
     RequestOptions,
     claim_amounts_of_container,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container
 
 from mooring.api import DeviceClass
-from mooring.api.pod_requests import CPU, EPHEMERAL_STORAGE, MEMORY
+from mooring.api.pod_resource_requests import CPU, EPHEMERAL_STORAGE, MEMORY
 from mooring.api.timestamps import parse_time
 from mooring.framework.handle import Handle
 

@@ -20,7 +20,7 @@ from mooring.api import (
     ResourceSlice,
     WorkloadPodGroup,
 )
-from mooring.api.pod_requests import is_resize_deferred
+from mooring.api.pod_resource_requests import is_resize_deferred
 from mooring.api.resource import CLAIM_FINALIZER
 from mooring.errors import ObjectError
 from mooring.framework.cluster_events import ClusterEvent

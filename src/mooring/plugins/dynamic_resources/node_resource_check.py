@@ -19,7 +19,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from mooring.api import Node, NodeSelector, Pod, ResourceClaim, ResourceSlice
-from mooring.api.pod_requests import (
+from mooring.api.pod_resource_requests import (
     CPU,
     EPHEMERAL_STORAGE,
     HUGE_PAGES_PREFIX,

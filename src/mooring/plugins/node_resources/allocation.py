@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.api import is_counted, is_scalar_resource
-from mooring.api.pod_requests import CPU, MEMORY
+from mooring.api.pod_resource_requests import CPU, MEMORY
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.nodes import Nodes
 from mooring.plugins.args import ResourceSpec

@@ -20,8 +20,8 @@ from mooring.api import (
     is_extended_resource,
     is_scalar_resource,
 )
-from mooring.api.names import NATIVE_RESOURCES
-from mooring.api.pod_requests import PODS, RequestOptions, is_resize_deferred, pod_requests
+from mooring.api.names import NATIVE_RESOURCES, PODS
+from mooring.api.pod_resource_requests import RequestOptions, is_resize_deferred, pod_requests
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, QueueingHint
 from mooring.framework.diagnosis import Shortfall
 from mooring.framework.handle import Handle

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mooring.api import Pod, RequestOptions, pod_requests
-from mooring.api.pod_requests import CPU, MEMORY, NON_ZERO_DEFAULTS
+from mooring.api.pod_resource_requests import CPU, MEMORY, NON_ZERO_DEFAULTS
 from mooring.framework.handle import Handle
 from mooring.plugins.gates import gates_of
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.api import Pod, decode_as
-from mooring.api.pod_requests import (
+from mooring.api.pod_resource_requests import (
     NON_ZERO_DEFAULTS,
     RequestOptions,
     claim_amounts_of_container,

@@ -28,7 +28,6 @@ from mooring.api.quantity import (
 CPU = "cpu"
 MEMORY = "memory"
 EPHEMERAL_STORAGE = "ephemeral-storage"
-PODS = "pods"
 HUGE_PAGES_PREFIX = "hugepages-"
 
 # kube-scheduler: util/pod_resources.go
