@@ -43,7 +43,7 @@ class SimulationQueue(SchedulingQueue):
         self._given_up: set[str] = set()
         #: The changes to handle when `held` ends; None if it is not in progress.
         self._held: list[Callable[[], None]] | None = None
-        #: The pods that plugins have activated while the queue was closed.
+        #: The pods that plugins have activated while the queue was closed, each once.
         self.activated: list[Pod] = []
         #: The pod or pod group that was popped last; None if none was ready.
         self.popped: QueuedPodInfo | None = None
@@ -162,7 +162,7 @@ class SimulationQueue(SchedulingQueue):
             # been tried: a pod that an event has queued again keeps its place.
             super().activate(pod for pod in pods if not self._backs_off(pod))
         else:
-            self.activated.extend(pods)
+            self.activated.extend(pod for pod in pods if pod not in self.activated)
 
     def _backs_off(self, pod: Pod) -> bool:
         info = self.get(pod.key)
