@@ -162,7 +162,8 @@ class SimulationQueue(SchedulingQueue):
             # been tried: a pod that an event has queued again keeps its place.
             super().activate(pod for pod in pods if not self._backs_off(pod))
         else:
-            self.activated.extend(pod for pod in pods if pod not in self.activated)
+            known = {pod.metadata.uid for pod in self.activated}
+            self.activated.extend(pod for pod in pods if pod.metadata.uid not in known)
 
     def _backs_off(self, pod: Pod) -> bool:
         info = self.get(pod.key)
