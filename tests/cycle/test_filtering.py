@@ -134,7 +134,7 @@ def test_an_error_of_a_slow_plugin_about_a_refused_node_is_ignored_in_what_if_vi
     asked: list[Any] = []
     plugins = [refuse("n1"), slow(asked, (error, {"n1"}), (LOW, {"n2"}))]
     scheduler = make_scheduler(plugins, NODES)
-    nodes = scheduler.cluster.cache.nodes
+    nodes = scheduler.cache.nodes
     view = WhatIf(nodes, np.arange(3))
     profile = scheduler.profiles["default-scheduler"]
     found = profile.handle.run_filters(CycleState(), make_pod(), view, nominated=False)

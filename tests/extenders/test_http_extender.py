@@ -32,7 +32,7 @@ VICTIM, OTHER = make_pod("victim", node="n1"), make_pod("other", node="n1")
 
 def make_snapshot() -> Nodes:
     objects = [*make_nodes("n1", "n2"), VICTIM, OTHER]
-    return make_scheduler([refuse()], objects).cluster.cache.nodes
+    return make_scheduler([refuse()], objects).cache.nodes
 
 
 @asynccontextmanager

@@ -153,11 +153,11 @@ def test_few_examples_are_kept() -> None:
 
 def test_rows_settle_after_a_second() -> None:
     scheduler = make_scheduler([make_node("n1"), make_node("n2")])
-    nodes, changes = scheduler.cluster.cache.nodes, RowChanges()
+    nodes, changes = scheduler.cache.nodes, RowChanges()
     changes.update(nodes, 10.0)
     assert changes.is_settled(0, 10.0)
     scheduler.cluster.add(make_pod(node="n1"))
-    changes.update(scheduler.cluster.cache.nodes, 20.0)
+    changes.update(scheduler.cache.nodes, 20.0)
     row = nodes.row("n1")
     assert not changes.is_settled(row, 20.9)
     assert changes.unsettled(nodes, 20.9) == ["n1"]
@@ -166,9 +166,9 @@ def test_rows_settle_after_a_second() -> None:
     assert changes.is_settled(1 - row, 20.0)
     assert changes.is_settled(-1, 20.0)
     scheduler.cluster.add(make_node("n3"))
-    changes.update(scheduler.cluster.cache.nodes, 30.0)
+    changes.update(scheduler.cache.nodes, 30.0)
     assert not changes.is_settled(row, 30.0)
-    assert changes.unsettled(scheduler.cluster.cache.nodes, 30.0) == [EVERY_NODE]
+    assert changes.unsettled(scheduler.cache.nodes, 30.0) == [EVERY_NODE]
 
 
 def unschedulable(status: str = "False") -> dict[str, Any]:

@@ -53,8 +53,8 @@ def test_the_page_is_small() -> None:
         for i in range(5000)
     ]
     objects += [make_pod(f"pod-{i}", node=f"node-{i * 7 % 5000}", cpu="1") for i in range(5000)]
-    cluster = make_scheduler(objects).cluster
-    nodes = gzip.compress(msgspec.json.encode(NodeTable(lambda: cluster.cache.nodes).whole()), 5)
+    cache = make_scheduler(objects).cache
+    nodes = gzip.compress(msgspec.json.encode(NodeTable(lambda: cache.nodes).whole()), 5)
     page = sum(len(file.packed) for file in files.values())
     assert page + len(nodes) < MOST_TRANSFER
     own = [file.size for path, file in files.items() if re.fullmatch(r"/\w+\.js", path)]

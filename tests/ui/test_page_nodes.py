@@ -13,8 +13,8 @@ from tests.explain.runs import make_scheduler
 
 
 def table_of(*objects: Any) -> tuple[Any, NodeTable]:
-    cluster = make_scheduler(objects).cluster
-    return cluster, NodeTable(lambda: cluster.cache.nodes)
+    scheduler = make_scheduler(objects)
+    return scheduler.cluster, NodeTable(lambda: scheduler.cache.nodes)
 
 
 def test_the_columns_of_all_nodes() -> None:

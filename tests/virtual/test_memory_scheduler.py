@@ -479,6 +479,7 @@ def test_closing_drops_work_that_waits() -> None:
 
     pod = make_pod()
     scheduler = make_scheduler([Waits], [*make_nodes("n1"), pod])
+    scheduler.tasks.sleep_moves_clock = False
     drive(scheduler.schedule_one(pod))
     drive(scheduler.close())
     scheduler.clock.advance(60)

@@ -18,7 +18,7 @@ from mooring.registry import default_registry
 from mooring.virtual.driving import drive
 from mooring.virtual.memory_scheduler import MemoryScheduler
 from mooring.virtual.outcomes import Outcomes
-from mooring.virtual.simulation import MAX_ATTEMPTS, schedule_all
+from mooring.virtual.simulation import MAX_ATTEMPTS, Simulation, schedule_all
 from tests.cycle.scheduling import make_node, make_nodes, make_pod, make_scheduler, plugin, refuse
 
 
@@ -323,3 +323,73 @@ def test_refused_pod_is_retried_when_a_claim_changes() -> None:
     claim = claims.get("data", "default")
     claims.update(replace(claim, metadata=replace(claim.metadata, labels={"a": "b"})))
     assert run(scheduler).decisions == {}
+
+
+def full_cluster() -> MemoryScheduler:
+    """Return a simulation in which one of three pods has found no room."""
+    pods = [sized(name, "2") for name in ("a", "b", "c")]
+    scheduler = MemoryScheduler([make_node("n1"), *pods])
+    scheduler.start()
+    drive(scheduler.step_until_quiet())
+    return scheduler
+
+
+def nodes_of(simulation: Simulation) -> dict[str, str]:
+    return {pod.name: pod.spec.node_name for pod in simulation.cluster.pods}
+
+
+def test_copies_do_not_influence_one_another() -> None:
+    scheduler = full_cluster()
+    before = nodes_of(scheduler)
+    (pending,) = (name for name, node in before.items() if not node)
+    first, second = scheduler.copy(), scheduler.copy()
+    first.cluster.add(make_node("n2"))
+    drive(first.step_until_quiet())
+    assert nodes_of(first) == before | {pending: "n2"}
+    drive(first.step_to(5.0))
+    assert (first.clock.now(), scheduler.clock.now()) == (5.0, 0.0)
+    assert nodes_of(scheduler) == nodes_of(second) == before
+    second.cluster.delete(next(pod for pod in second.cluster.pods if pod.spec.node_name))
+    drive(second.step_until_quiet())
+    assert nodes_of(second)[pending] == "n1"
+    assert nodes_of(scheduler) == before
+    for one in (scheduler, first, second):
+        one.scheduler.cache.validate()
+        one.queue.validate()
+
+
+def test_copy_goes_on_as_the_original_does() -> None:
+    pods = [sized(name, "1", priority) for priority, name in enumerate("abcdef")]
+    scheduler = MemoryScheduler([make_node("n1"), make_node("n2"), *pods])
+    scheduler.start()
+    for _ in range(2):
+        assert drive(scheduler.step())
+    copied = scheduler.copy()
+    for one in (scheduler, copied):
+        drive(one.step_until_quiet())
+    assert nodes_of(copied) == nodes_of(scheduler)
+    assert all(nodes_of(copied).values())
+
+
+def test_pod_that_waits_at_permit_is_pending_in_a_copy() -> None:
+    scheduler = make_scheduler([Gang], [*make_nodes("n1"), make_pod("a"), make_pod("b")])
+    scheduler.start()
+    while drive(scheduler.step()):
+        pass
+    copied = scheduler.copy()
+    assert not copied.scheduler.cache.assumed
+    copied.cluster.add(make_pod("c"))
+    drive(copied.step_until_quiet())
+    assert nodes_of(copied) == {"a": "n1", "b": "n1", "c": "n1"}
+    assert nodes_of(scheduler) == {"a": "", "b": ""}
+
+
+def test_stepping_to_a_time_ends_waits_and_backoffs_on_the_way() -> None:
+    scheduler = make_scheduler([Gang], [*make_nodes("n1"), make_pod("a")])
+    begin = scheduler.clock.now()
+    scheduler.start()
+    drive(scheduler.step_to(begin + 9))
+    assert scheduler.cache.is_assumed("a")
+    drive(scheduler.step_to(begin + 10))
+    assert not scheduler.cache.assumed
+    assert scheduler.clock.now() == begin + 10

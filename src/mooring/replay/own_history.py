@@ -229,7 +229,7 @@ class _Run:
         self._since = since
         #: Whether pods that arrive are scheduled by the other rules.
         self._own = since is None
-        #: Whether the loop has nothing to do until something is posted or the next moment comes.
+        #: Whether the loop has nothing to do until something changes or the next moment comes.
         self._is_idle = False
         #: Whether the recorded scheduler has read the cluster and schedules.
         self._begun = False
@@ -295,10 +295,12 @@ class _Run:
                 await self._until(entry.time)
                 self._pace.changed(entry.time)
                 self._works.begin(entry.work)
+                self._is_idle = False
             case Fetched() if entry.work:
                 await self._until(entry.time)
                 self._pace.changed(entry.time)
                 self._answers.answer(entry)
+                self._is_idle = False
             case Change() | PodUpdate():
                 await self._until(entry.time)
                 self._pace.changed(entry.time)
@@ -360,7 +362,7 @@ class _Run:
         if not self._own or not self._begun:
             self.scheduler.inbox.drain()
             return
-        if self._is_idle and not len(self.scheduler.inbox):
+        if self._is_idle:
             return
         self._is_idle = False
         while self._clock.now() >= self._pace.free_at:
@@ -368,7 +370,7 @@ class _Run:
             if worked:
                 self._report.own.attempts += 1
                 self._pace.attempted(self._clock.now())
-            if not worked and not len(self.scheduler.inbox):
+            if not worked:
                 self._is_idle = True
                 return
 
@@ -379,7 +381,7 @@ class _Run:
         now, free_at, scheduler = self._clock.now(), self._pace.free_at, self.scheduler
         timers = (scheduler.queue.next_wakeup(), scheduler.on_the_way.next_deadline())
         moments = [max(one, free_at, now) for one in timers if one is not None]
-        if free_at > now and (len(scheduler.inbox) or scheduler.queue.count_queued()):
+        if free_at > now and scheduler.queue.count_queued():
             moments.append(free_at)
         if (woken := self._clock.next_wakeup) is not None:
             moments.append(max(woken, now))
@@ -397,6 +399,7 @@ class _Run:
     # Changes.
 
     def _take_change(self, change: Change | PodUpdate) -> None:
+        self._is_idle = False
         obj = self._recorded_pods.object_after(change)
         if obj is None:
             return
@@ -432,6 +435,7 @@ class _Run:
         if not self._own:
             return
         self._pace.changed(time)
+        self._is_idle = False
         for pod in list(self._informers.store(Pod)):
             if self._is_ours(pod) and not pod.spec.node_name:
                 self._arrive(pod, time)

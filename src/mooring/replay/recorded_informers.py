@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from mooring.api import CustomResource, FinishedPod, KubeObject, Pod
 from mooring.api.kinds import decode_as, decode_raw
 from mooring.api.pod import PodStatus
-from mooring.client.resources import KindLike, find_resource
+from mooring.client.resources import find_resource
 from mooring.informers.store import Store
 from mooring.journal.entries import (
     FINISHED_PODS,
@@ -54,7 +54,7 @@ def _decoder(kind: str) -> tuple[type[Any], msgspec.json.Decoder[Any]]:
     return struct, _CUSTOM if struct is CustomResource else msgspec.json.Decoder(struct)
 
 
-def recorded_kind(kind: str) -> KindLike:
+def recorded_kind(kind: str) -> type[KubeObject] | str:
     """Return the kind that a journal names."""
     return FinishedPod if kind == FINISHED_PODS else kind
 

@@ -118,7 +118,7 @@ class Workbench:
             if getattr(plugin, "handle", None) is None:
                 plugin.handle = handle
         plugin.start()
-        drive(cluster.tasks.run())
+        drive(cluster.run_periodic())
         profile = Profile(self._alone, Registry(), handle, {self.kind.name: plugin})
         return Bench(plugin, cluster, profile)
 

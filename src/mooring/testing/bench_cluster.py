@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable, Coroutine, Iterable
 from functools import cached_property
 from typing import Any
 
-from mooring.api import KubeObject, Pod
+from mooring.api import CompositePodGroup, KubeObject, Node, Pod, WorkloadPodGroup
 from mooring.binding.binding_pods import BindingPods
 from mooring.cache.cache import Cache
 from mooring.cycle.profile import Profile
 from mooring.cycle.profile_handle import ProfileHandle, SharedState
 from mooring.framework.features import FeatureGates
 from mooring.framework.handle import EventWriter
+from mooring.framework.plugin_errors import raise_if_external
 from mooring.framework.pod_groups import PodGroups, has_pod_groups
 from mooring.framework.pod_info import PodInfos
 from mooring.framework.release_metrics import make_metrics
+from mooring.informers.store import EventHandler
 from mooring.observe.clock import VirtualClock
 from mooring.queue.nominator import PodNominator
-from mooring.scheduler.event_handlers import ClusterEvents
-from mooring.scheduler.periodic_work import PeriodicWork
 from mooring.virtual.claim_controller import ClaimController
-from mooring.virtual.idle_inbox import IdleInbox
 from mooring.virtual.memory_client import MemoryClient
 from mooring.virtual.memory_cluster import MemoryCluster
 from mooring.virtual.memory_events import MemoryEvents
 from mooring.virtual.no_network import NoNetwork
-from mooring.virtual.simulation_queue import SimulationQueue
-from mooring.virtual.virtual_tasks import VirtualTasks
 from mooring.virtual.volume_controller import VolumeController
+
+log = logging.getLogger(__name__)
 
 #: Makes the profile with the default plugins.
 MakeProfile = Callable[[SharedState, EventWriter], Profile]
@@ -63,26 +63,14 @@ class BenchCluster:
         clock, metrics, on_the_way = VirtualClock(), make_metrics(features), BindingPods()
         self.cache = Cache(pod_infos, pod_groups)
         nominator = PodNominator(pod_infos, self.objects.pods)
-        ClusterEvents(
-            cache=self.cache,
-            queue=SimulationQueue({}, lambda pod: 0, clock, features=features, nominator=nominator),
-            profiles={},
-            on_the_way=on_the_way,
-            inbox=IdleInbox(),
-            features=features,
-            clock=clock,
-            metrics=metrics,
-            every_pod=True,
-            pod_groups=pod_groups,
-        ).attach(self.objects)
+        self._nominator = nominator
+        self._follow(pod_groups)
         self.objects.inform()
         VolumeController(self.objects)
         ClaimController(self.objects)
         activated: list[Pod] = []
-        #: The work that the plugin repeats.
-        self.tasks = VirtualTasks(clock)
-        periodic = PeriodicWork(clock, start=self.tasks.start_periodic)
-        periodic.start()
+        #: The work that the plugin repeats, which runs once when the bench is made.
+        self.periodic: list[Callable[[], Coroutine[Any, Any, None]]] = []
         shared = SharedState(
             features=features,
             clock=clock,
@@ -99,12 +87,64 @@ class BenchCluster:
             waiting_pods=on_the_way,
             activate=activated.extend,
             spawn=_drop,
-            every=periodic.add,
+            every=lambda seconds, work: self.periodic.append(work),
             pod_groups=pod_groups or PodGroups(),
             metrics=metrics,
         )
         name = "default-scheduler"
         self.handle = BenchHandle(name, shared, MemoryEvents(clock), make_profile)
+
+    async def run_periodic(self) -> None:
+        """Run the work that the plugin repeats once; log what it raises."""
+        for work in self.periodic:
+            try:
+                await work()
+            except BaseException as error:
+                raise_if_external(error)
+                log.exception("Periodic work of a plugin failed")
+
+    # No ClusterEvents here: its room needs an event loop, which takes longer to load than most
+    # tests of a plugin to run.
+
+    def _follow(self, pod_groups: PodGroups | None) -> None:
+        """Let the cache and the nominations follow the objects."""
+        cache, objects = self.cache, self.objects
+        added, deleted = self._pod_added, self._pod_deleted
+        objects.informer(Node).add_handler(
+            EventHandler(
+                on_add=cache.add_node,
+                on_update=lambda _, node: cache.update_node(node),
+                on_delete=lambda node: cache.remove_node(node.metadata.name),
+            )
+        )
+        objects.informer(Pod).add_handler(EventHandler(added, self._pod_updated, deleted))
+        if pod_groups is None:
+            return
+        for kind in (
+            WorkloadPodGroup,
+            *((CompositePodGroup,) if pod_groups.has_composites else ()),
+        ):
+            handler: EventHandler[Any] = EventHandler(
+                on_add=pod_groups.set_group,
+                on_update=lambda _, group: pod_groups.set_group(group),
+                on_delete=pod_groups.remove_group,
+            )
+            objects.informer(kind).add_handler(handler)
+
+    def _pod_added(self, pod: Pod) -> None:
+        if pod.spec.node_name:
+            self.cache.add_pod(pod)
+        else:
+            self._nominator.add(pod)
+
+    def _pod_updated(self, old: Pod, new: Pod) -> None:
+        self._pod_deleted(old)
+        self._pod_added(new)
+
+    def _pod_deleted(self, pod: Pod) -> None:
+        if self.cache.pod(pod.metadata.uid) is not None:
+            self.cache.remove_pod(pod.metadata.uid)
+        self._nominator.delete(pod.metadata.uid)
 
 
 def _drop(work: Coroutine[Any, Any, None], pod: Pod) -> None:

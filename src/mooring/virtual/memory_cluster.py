@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from mooring.api import CustomResource, FinishedPod, KubeObject, Node, Pod, find_kind
-from mooring.client.resources import KindLike, Resource, find_resource
+from mooring.api.kinds import BY_STRUCT, KINDS
+from mooring.errors import ObjectError
 from mooring.framework.listers import Lister
 from mooring.informers.store import EventHandler, Store
 
 T = TypeVar("T", bound=KubeObject)
+
+
+#: The name of a kind of the core group may end with a dot.
+_STRUCTS: Mapping[str, type[KubeObject]] = {
+    kind.resource.rstrip("."): kind.struct for kind in KINDS
+}
+
+
+def _key(kind: type[KubeObject] | str) -> type[KubeObject] | str:
+    """Return the one name of a kind that may be named by its Struct or as text."""
+    if isinstance(kind, str):
+        return _STRUCTS.get(kind.rstrip("."), kind)
+    if kind not in BY_STRUCT and kind is not FinishedPod:
+        raise ObjectError(f"{kind.__name__} is not in the table of kinds")
+    return kind
 
 
 class VersionedStore(Store[T]):
@@ -60,7 +76,7 @@ class MemoryCluster:
     store_type: type[Store[Any]] = VersionedStore
 
     def __init__(self, objects: Iterable[KubeObject] = ()) -> None:
-        self._stores: dict[Resource, Store[Any]] = {}
+        self._stores: dict[Any, Store[Any]] = {}
         self.pods: Store[Pod] = self.store(Pod)
         self.nodes: Store[Node] = self.store(Node)
         #: None once `inform` has been called.
@@ -71,23 +87,23 @@ class MemoryCluster:
 
     # Reading.
 
-    def store(self, kind: KindLike) -> Store[Any]:
+    def store(self, kind: type[KubeObject] | str) -> Store[Any]:
         """Return the store of a kind; a custom resource is named "plural.version.group"."""
-        resource = find_resource(kind)
-        found = self._stores.get(resource)
+        key = _key(kind)
+        found = self._stores.get(key)
         if found is None:
-            found = self._stores[resource] = self.store_type()
+            found = self._stores[key] = self.store_type()
         return found
 
-    def has(self, kind: KindLike) -> bool:
+    def has(self, kind: type[KubeObject] | str) -> bool:
         """Return whether a kind has been asked for."""
-        return find_resource(kind) in self._stores
+        return _key(kind) in self._stores
 
-    def lister(self, kind: KindLike) -> Lister[Any]:
+    def lister(self, kind: type[KubeObject] | str) -> Lister[Any]:
         """Return read access to a kind."""
         return self.store(kind)
 
-    def informer(self, kind: KindLike) -> MemoryInformer:
+    def informer(self, kind: type[KubeObject] | str) -> MemoryInformer:
         """Return the informer of a kind."""
         return MemoryInformer(self.store(kind), self._waiting)
 

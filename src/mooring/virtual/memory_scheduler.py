@@ -39,6 +39,8 @@ class MemoryScheduler(Simulation):
         self.cycle, self.pod_groups = scheduler.cycle, scheduler.pod_groups
         self.on_the_way, self.metrics = scheduler.on_the_way, scheduler.metrics
         self.random = scheduler.random
+        # An attempt is one call, so nobody else could move the clock meanwhile.
+        self.tasks.sleep_moves_clock = True
         self._pre_enqueue = PreEnqueue(self.profiles, self.clock.now)
 
     @property

@@ -9,7 +9,8 @@ pod whose attempt ended with an error is waited for only if an event has occurre
 began, because without one the error would repeat. A pod is given up after `MAX_ATTEMPTS`, because
 two gangs could wait for each other forever. And an attempt that has failed leads to no further one:
 the end of a nomination is no event, because it frees no room, and a preemptor whose victims leave
-immediately does not overtake pods that have not been tried.
+immediately does not overtake pods that have not been tried. What runs beside the loop and sleeps
+moves the clock, before another pod is tried.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from __future__ import annotations
 import math
 import random as random_module
 from collections.abc import Callable, Iterable
+from copy import copy
+from typing import Any
 
 from mooring.api import KubeObject, Pod, WorkloadPodGroup, scheduling_group_key
 from mooring.config.load import LoadResult, default_config
@@ -85,12 +88,19 @@ class Simulation:
         hint can have been wrong.
         """
         registry = default_registry() if registry is None else registry
+        self._options: dict[str, Any] = {"choose": choose, "reuse": reuse, "client": client}
         self.features = features = FeatureGates() if features is None else features
         if config is None:
             config = default_config(registry=registry, feature_gates=features)
         self.clock = VirtualClock() if clock is None else clock
         self.recorder = OutcomeRecorder() if recorder is None else recorder
         runs_controllers = cluster is None
+        self._options |= {
+            "config": config,
+            "registry": registry,
+            "features": features,
+            "http": http,
+        }
         self.cluster = MemoryCluster(objects) if cluster is None else cluster
         self.client = client(self.cluster)
         #: The Events, unless they are written elsewhere.
@@ -153,9 +163,15 @@ class Simulation:
         if self.queue.is_open:
             return
         self.queue.is_open = True
+        scheduler = self.scheduler
         for pod in self.cluster.pods.list():
-            if not pod.spec.node_name and pod.spec.scheduler_name in self.scheduler.profiles:
+            if pod.spec.node_name or pod.spec.scheduler_name not in scheduler.profiles:
+                continue
+            if not pod.is_terminating:
                 self.queue.add(pod)
+            elif scheduler.pod_groups is not None:
+                # It does not count for its group either.
+                scheduler.pod_groups.remove_pending(pod)
 
     async def settle(self) -> None:
         """Let what runs beside the loop go on, and handle what has happened."""
@@ -198,6 +214,7 @@ class Simulation:
         """
         self.queue.max_attempts = max_attempts
         self.queue.like_live = like_live
+        self.tasks.sleep_moves_clock = not like_live
         while True:
             if await self.step():
                 if progress is not None:
@@ -250,6 +267,31 @@ class Simulation:
             repeats_errors or errors.get(pod.metadata.uid, -1) < events
             for pod in self.queue.pods_in(Place.BACKOFF)
         )
+
+    def copy(self) -> Simulation:
+        """Return a simulation that goes on from this state; neither influences the other.
+
+        The copy has the objects, nominations, queue, random source and time of this one; its
+        plugins start with these objects. A pod that waits at Permit or in PreBind is pending in the
+        copy. Call it between two steps.
+        """
+        scheduler = self.scheduler
+        twin = Simulation(
+            self.cluster.objects(),
+            clock=VirtualClock(self.clock.now()),
+            random=copy(scheduler.random),
+            **self._options,
+        )
+        for node_name in scheduler.nominator.nodes():
+            for info in scheduler.nominator.nominated_on(node_name):
+                twin.scheduler.nominator.add(info.pod, node_name)
+        search = twin.scheduler.cycle.search
+        search.next_start_node_index = scheduler.cycle.search.next_start_node_index
+        if self.queue.is_open:
+            twin.start()
+            twin.queue.copy_from(self.queue)
+            twin._errors = dict(self._errors)
+        return twin
 
     async def close(self) -> None:
         """Drop what has not ended, and close every plugin; assumed pods stay where they are."""

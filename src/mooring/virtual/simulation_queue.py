@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,9 @@ from mooring.queue.pod_group_queue import GroupOutcome
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import Place, QueuedPodInfo
 from mooring.queue.scheduling_queue import SchedulingQueue
+
+#: Why a pod has its place, in the metrics of a copy.
+_COPIED = "Copied"
 
 
 class SimulationQueue(SchedulingQueue):
@@ -39,7 +43,7 @@ class SimulationQueue(SchedulingQueue):
         self._given_up: set[str] = set()
         #: The changes to handle when `held` ends; None if it is not in progress.
         self._held: list[Callable[[], None]] | None = None
-        #: The pods that plugins have activated while the queue was closed.
+        #: The pods that plugins have activated while the queue was closed, each once.
         self.activated: list[Pod] = []
         #: The pod or pod group that was popped last; None if none was ready.
         self.popped: QueuedPodInfo | None = None
@@ -69,6 +73,24 @@ class SimulationQueue(SchedulingQueue):
             self._held.append(partial(self.delete, pod))
         else:
             super().delete(pod)
+
+    def copy_from(self, other: SimulationQueue) -> None:
+        """Give the pods in another queue the place and the history that they have there."""
+        self.max_attempts, self.like_live = other.max_attempts, other.like_live
+        self.events, self._given_up = other.events, set(other._given_up)
+        latest = 0
+        for place in Place:
+            for info in other._places.among(place):
+                if (mine := self._places.get(info.key)) is not None:
+                    self._places.take_out(mine)
+                clone = _copied(info)
+                latest = max(latest, clone.sequence)
+                self._places.put(clone, place, _COPIED)
+        while next(self._sequence) < latest:
+            pass
+        for info in self._places.among(Place.ACTIVE):
+            if info.uid in self._given_up:
+                self._places.take_out(info)
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -140,8 +162,20 @@ class SimulationQueue(SchedulingQueue):
             # been tried: a pod that an event has queued again keeps its place.
             super().activate(pod for pod in pods if not self._backs_off(pod))
         else:
-            self.activated.extend(pods)
+            known = {pod.metadata.uid for pod in self.activated}
+            self.activated.extend(pod for pod in pods if pod.metadata.uid not in known)
 
     def _backs_off(self, pod: Pod) -> bool:
         info = self.get(pod.key)
         return info is not None and info.place is Place.BACKOFF
+
+
+def _copied(info: QueuedPodInfo) -> QueuedPodInfo:
+    """Return a pod or group with the same history, in no part of a queue."""
+    clone = copy(info)
+    clone.place, clone.ticket, clone.filed = None, None, None
+    if isinstance(clone, QueuedPodGroupInfo):
+        clone.members = {key: copy(member) for key, member in clone.members.items()}
+        if (gating := clone.gating_member) is not None:
+            clone.gating_member = clone.members.get(gating.key)
+    return clone

@@ -57,6 +57,8 @@ class VirtualTasks:
         self._ready: deque[_Work] = deque()
         self._to_repeat: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._suspended: set[_Work] = set()
+        #: Whether work that will end does not suspend to sleep, but moves the clock.
+        self.sleep_moves_clock = False
         #: How many coroutines that will end wait for the clock.
         self.sleeping = 0
 
@@ -91,7 +93,8 @@ class VirtualTasks:
         while ready:
             work = ready.popleft()
             try:
-                wait = await _Step(work.coroutine, self._clock)
+                lets_sleep = work.is_periodic or not self.sleep_moves_clock
+                wait = await _Step(work.coroutine, self._clock, lets_sleep)
             except BaseException as error:
                 raise_if_external(error)
                 if work.pod is None:
@@ -138,12 +141,13 @@ class _Step(msgspec.Struct, frozen=True):
 
     coroutine: Coroutine[Any, Any, None]
     clock: VirtualClock
+    lets_sleep: bool
 
     def __await__(self) -> Generator[Any, Any, Sleep | PermitWait | None]:
         clock = self.clock
         resume: Callable[[], Any] = partial(self.coroutine.send, None)
         while True:
-            before, clock.lets_sleep = clock.lets_sleep, True
+            before, clock.lets_sleep = clock.lets_sleep, self.lets_sleep
             try:
                 awaited = resume()
             except StopIteration:

@@ -151,9 +151,7 @@ def test_a_failed_group_is_held_back_and_then_tried_again() -> None:
     gangs.scheduler.activated.clear()
     # The work that the plugin spawned waits for the end of the backoff.
     drive(gangs.scheduler.carry_out(attempt))
-    assert gangs.scheduler.clock.next_wakeup == before + 10
-    assert not gangs.scheduler.activated
-    drive(gangs.scheduler.move_to(before + 10))
+    assert gangs.scheduler.clock.now() - before == 10
     assert sorted(pod.name for pod in gangs.scheduler.activated) == ["a", "b", "c"]
     assert drive(gangs.scheduler.decide(pod)).decision.pre_filter is None
     gangs.scheduler.discard(held)
