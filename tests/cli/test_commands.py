@@ -44,6 +44,7 @@ LIGHT = {
     "mooring.app",
     "mooring.app.command_line",
     "mooring.app.controllers_command",
+    "mooring.app.controllers_flags",
     "mooring.app.flag_table",
     "mooring.app.flag_values",
     "mooring.app.flags",
