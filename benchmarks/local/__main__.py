@@ -8,11 +8,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.local import churn, fan_out, load, requests, scheduling
+from benchmarks.local import churn, fan_out, load, requests, scheduling, start
 from benchmarks.local.report import Figure, heading, lines
 from benchmarks.local.servers import LOCAL, REAL, Server, local, real
 
-_SECTIONS = ("requests", "watches", "scheduling", "load", "churn")
+_SECTIONS = ("requests", "watches", "scheduling", "load", "churn", "start")
+#: The sections that run clusters of their own.
+_ALONE = {"load", "churn", "start"}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -25,6 +27,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--nodes", type=int, default=1000, help="nodes of the load")
     parser.add_argument("--pods", type=int, default=10_000, help="pods of the load")
     parser.add_argument("--churn", type=int, default=5000, help="pods that come and go")
+    parser.add_argument(
+        "--idle", type=int, default=5000, help="idle nodes whose memory is measured"
+    )
     args = parser.parse_args(argv)
     unknown = sorted(set(args.sections) - set(_SECTIONS))
     if unknown:
@@ -32,7 +37,7 @@ def main(argv: list[str] | None = None) -> int:
     chosen = set(args.sections or _SECTIONS)
     with tempfile.TemporaryDirectory(prefix="mooring-bench-") as name:
         folder = Path(name)
-        if chosen - {"load", "churn"}:
+        if chosen - _ALONE:
             _compare(folder, chosen, args)
         if "load" in chosen:
             print(flush=True)
@@ -42,14 +47,18 @@ def main(argv: list[str] | None = None) -> int:
             print(flush=True)
             for line in asyncio.run(churn.measure(folder, args.churn)).lines():
                 print(line, flush=True)
+        if "start" in chosen:
+            print(flush=True)
+            for line in asyncio.run(start.measure(folder, args.idle)).lines():
+                print(line, flush=True)
     return 0
 
 
 def _compare(folder: Path, chosen: set[str], args: argparse.Namespace) -> None:
     """Measure both servers, one after the other, so that each has the machine to itself."""
     found: list[list[Figure]] = []
-    for start in (real, lambda folder: local(folder, 0)):
-        with start(folder) as server:
+    for make in (real, lambda folder: local(folder, 0)):
+        with make(folder) as server:
             print(f"{server.name}: ready after {server.seconds_to_start:.2f} s", flush=True)
             figures = asyncio.run(_figures(server, folder, chosen, args))
             memory = server.peak_megabytes()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from mooring.app.controllers_command import (
-    FLAGS,
     PROGRAM,
     ControllersSettings,
     make_settings,
     run_controllers_command,
 )
+from mooring.app.controllers_flags import FLAGS
 from mooring.app.flag_table import ALL
 from mooring.app.flags import parse_flags
 from mooring.errors import ConfigError

@@ -11,7 +11,9 @@ import pytest
 
 from mooring.cli.commands import COMMANDS
 
-CLI = Path(__file__).resolve().parents[2] / "src" / "mooring" / "cli"
+ROOT = Path(__file__).resolve().parents[2]
+CLI = ROOT / "src" / "mooring" / "cli"
+QUICKSTART = ROOT / "examples" / "quickstart"
 
 #: Runs a command line, and prints the names of all loaded modules to standard error.
 PROGRAM = """
@@ -44,6 +46,7 @@ LIGHT = {
     "mooring.app",
     "mooring.app.command_line",
     "mooring.app.controllers_command",
+    "mooring.app.controllers_flags",
     "mooring.app.flag_table",
     "mooring.app.flag_values",
     "mooring.app.flags",
@@ -164,6 +167,28 @@ def test_completion_loads_the_flags_of_every_command(shell: str) -> None:
 def test_drop_in_command_loads_its_flags_alone(flag: str, status: int) -> None:
     loaded = loaded_by(flag, module=DROP_IN, status=status)
     check(loaded, FEWEST | LIGHT | {"mooring.cli.run"})
+
+
+#: The rooms of other commands, and what serves the local cluster.
+NOT_SCHEDULED = {"aiohttp", "mooring.apiserver", "mooring.kubelet", "mooring.local", "mooring.ui"}
+NOT_SCHEDULED |= {"mooring.controllers", "mooring.replay", "mooring.shadow", "mooring.extender"}
+#: What talks to a cluster.
+CLIENTS = {"cryptography", "httptools", "mooring.client", "mooring.leader", "mooring.serve"}
+
+
+@pytest.mark.parametrize(
+    ("argv", "status", "unused"),
+    [
+        (["schedule", "-f", str(QUICKSTART)], 0, NOT_SCHEDULED | CLIENTS | {"mooring.journal"}),
+        (["explain", "web", "--kubeconfig=/absent"], 1, NOT_SCHEDULED | {"mooring.journal"}),
+        (["run", "--kubeconfig=/absent"], 1, NOT_SCHEDULED),
+    ],
+    ids=lambda value: " ".join(value[:1]) if isinstance(value, list) else "",
+)
+def test_a_command_loads_nothing_of_the_others(
+    argv: list[str], status: int, unused: set[str]
+) -> None:
+    assert sorted(loaded_by(*argv, status=status) & unused) == []
 
 
 def test_every_module_with_a_parser_is_a_command() -> None:

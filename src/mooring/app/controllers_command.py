@@ -9,20 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec.structs import replace
 
 from mooring.api.field_errors import aggregate
 from mooring.api.quota_requests import CONTAINERS, SCHEDULER, PodRequestsMode
-from mooring.app.flag_table import (
-    AUTHENTICATION,
-    AUTHORIZATION,
-    LEADER_ELECTION,
-    LEADER_ELECTION_FIELDS,
-    LOGS,
-    SECURE_SERVING,
-)
-from mooring.app.flag_values import BOOL, FLOAT32, INT32, STRING
-from mooring.app.flags import Flag, FlagGroup, FlagValues, parse_flags, usage
+from mooring.app.controllers_flags import FLAGS, QUOTA_FLAG
+from mooring.app.flag_table import LEADER_ELECTION_FIELDS
+from mooring.app.flags import FlagValues, parse_flags, usage
 from mooring.app.options import (
     header_mistakes,
     read_authentication,
@@ -31,7 +23,6 @@ from mooring.app.options import (
     read_secure_serving,
     serving_mistakes,
 )
-from mooring.config import defaults
 from mooring.errors import ConfigError, MooringError
 from mooring.framework.features import FeatureGates
 from mooring.observe.logs import Verbosity, configure, log_error
@@ -48,53 +39,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PROGRAM = "mooring controllers"
-#: The component in Events, requests and metrics, and the name of its lease.
-COMPONENT = "mooring-controllers"
-#: The port after the scheduler's.
-PORT = 10260
-
-_QUOTA_FLAG = "elastic-quota-pod-requests"
-
-_CLUSTER = FlagGroup(
-    "Cluster",
-    (
-        Flag("kube-api-burst", INT32, defaults.BURST, "The burst of requests to the API server."),
-        Flag("kube-api-qps", FLOAT32, defaults.QPS, "Requests per second to the API server."),
-        Flag(
-            _QUOTA_FLAG,
-            STRING,
-            CONTAINERS,
-            "What pods count for in ElasticQuotas: podRequests of the plugin CapacityScheduling.",
-        ),
-        Flag("kubeconfig", STRING, "", "The kubeconfig; without it, the first that is found."),
-        Flag("master", STRING, "", "The API server's address; overrides the kubeconfig."),
-    ),
-)
-
-
-#: Defaults and help that differ from those of a scheduler, by flag.
-_CHANGED: dict[str, dict[str, object]] = {
-    "secure-port": {"default": PORT},
-    "leader-elect": {"help": "Write only while holding the lease, for replicas of one process."},
-    "leader-elect-resource-name": {"default": COMPONENT},
-}
-
-
-def _changed(group: FlagGroup) -> FlagGroup:
-    """Return a group of a scheduler's flags, for controllers."""
-    flags = (replace(flag, **_CHANGED.get(flag.name, {})) for flag in group.flags)
-    return replace(group, flags=tuple(flags))
-
-
-FLAGS: tuple[FlagGroup, ...] = (
-    _CLUSTER,
-    _changed(SECURE_SERVING),
-    AUTHENTICATION,
-    AUTHORIZATION,
-    _changed(LEADER_ELECTION),
-    LOGS,
-    FlagGroup("Global", (Flag("help", BOOL, False, "Print this text.", short="h"),)),
-)
 
 
 class ControllersSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,13 +111,13 @@ def make_settings(flags: FlagValues, verbosity: Verbosity) -> ControllersSetting
         authentication=authentication,
         authorization=read_authorization(flags),
         verbosity=verbosity,
-        quota_requests=flags[_QUOTA_FLAG],
+        quota_requests=flags[QUOTA_FLAG],
     )
 
 
 def _quota_mistakes(flags: FlagValues) -> Iterable[str]:
-    if flags[_QUOTA_FLAG] not in (CONTAINERS, SCHEDULER):
-        yield f'--{_QUOTA_FLAG} must be {CONTAINERS} or {SCHEDULER}, got "{flags[_QUOTA_FLAG]}"'
+    if flags[QUOTA_FLAG] not in (CONTAINERS, SCHEDULER):
+        yield f'--{QUOTA_FLAG} must be {CONTAINERS} or {SCHEDULER}, got "{flags[QUOTA_FLAG]}"'
 
 
 def _election_mistakes(election: LeaderElection) -> Iterable[str]:

@@ -14,7 +14,8 @@ from typing import Protocol
 
 from mooring.api.kubernetes_version import KUBERNETES_VERSION
 from mooring.api.quota_requests import PodRequestsMode
-from mooring.app.controllers_command import COMPONENT, ControllersSettings
+from mooring.app.controllers_command import ControllersSettings
+from mooring.app.controllers_flags import COMPONENT
 from mooring.app.election import Election, make_election
 from mooring.app.leader import make_fence
 from mooring.app.lifecycle import Lifecycle

@@ -74,7 +74,7 @@ def words_of(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Ite
 
 def _own_flags(command: str) -> dict[str, str]:
     """Return the flags of a command that has a parser of its own, that of kube-scheduler."""
-    from mooring.app.controllers_command import FLAGS
+    from mooring.app.controllers_flags import FLAGS
     from mooring.app.flag_table import ALL
 
     groups = ALL if command == "run" else FLAGS
