@@ -32,7 +32,7 @@ _NOT_IN_FLIGHT = (
 )
 
 
-class Checked:
+class CheckedEvents:
     """What a row of events means for pods with the same keys that the same plugins refused.
 
     Events are named by their numbers (`InFlight`).
@@ -63,7 +63,7 @@ class Strategies:
         self._no_hints = Hints({})
         self._in_flight = in_flight
         #: Ordered by the end of what was checked.
-        self._checked: OrderedDict[Hashable, Checked] = OrderedDict()
+        self._checked: OrderedDict[Hashable, CheckedEvents] = OrderedDict()
 
     def key_of(self, info: QueuedPodInfo, plugin: str) -> Hashable:
         """Return the key that a pod shares with others; None if it shares one with no other."""
@@ -111,7 +111,7 @@ class Strategies:
                 break
         return best
 
-    def _checked_for(self, info: QueuedPodInfo, begin: int) -> Checked | None:
+    def _checked_for(self, info: QueuedPodInfo, begin: int) -> CheckedEvents | None:
         """Return what the events from `begin` on mean for pods like this one.
 
         None if checking them for this pod alone takes less.
@@ -122,7 +122,7 @@ class Strategies:
         kind = (info.profile, info.unschedulable_plugins, info.pending_plugins, keys)
         checked = self._checked.get(kind)
         if checked is None:
-            checked = self._checked[kind] = Checked(begin)
+            checked = self._checked[kind] = CheckedEvents(begin)
         elif begin - checked.end > flight.end - begin:
             return None
         self._check(info, checked, checked.end, flight.end)
@@ -134,7 +134,7 @@ class Strategies:
         self._drop_unneeded(checked)
         return checked
 
-    def _check(self, info: QueuedPodInfo, checked: Checked, begin: int, end: int) -> None:
+    def _check(self, info: QueuedPodInfo, checked: CheckedEvents, begin: int, end: int) -> None:
         hints = self._hints.get(info.profile, self._no_hints)
         rejectors = info.rejectors
         others = []
@@ -150,7 +150,7 @@ class Strategies:
         else:
             checked.others.extend(others)
 
-    def _drop_unneeded(self, checked: Checked) -> None:
+    def _drop_unneeded(self, checked: CheckedEvents) -> None:
         """Drop what is known of events that no pod in flight needs."""
         first = self._in_flight.first
         while checked.others and checked.others[0] < first:
