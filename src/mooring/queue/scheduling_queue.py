@@ -39,6 +39,7 @@ from mooring.observe.logs import log_error, verbose, vlog
 from mooring.observe.metrics import Metrics
 from mooring.queue import event_types
 from mooring.queue.backoff_queue import DEFAULT_INITIAL_BACKOFF, DEFAULT_MAX_BACKOFF
+from mooring.queue.event_strategies import Strategies
 from mooring.queue.in_flight import InFlight
 from mooring.queue.nominator import PodNominator
 from mooring.queue.pod_group_queue import GroupOutcome, PodGroupQueue
@@ -47,7 +48,6 @@ from mooring.queue.queue_places import QueuePlaces
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import Place, QueuedPodInfo
 from mooring.queue.queueing_hints import Hints, QueueingStrategy
-from mooring.queue.strategies import Strategies
 from mooring.queue.sub_queues import SubQueues
 from mooring.queue.unschedulable_timeouts import (
     DEFAULT_MAX_IN_UNSCHEDULABLE,

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from mooring.api import Pod
 from mooring.framework.cluster_events import ClusterEvent, QueueingHint
 from mooring.framework.features import FeatureGates
+from mooring.queue.event_strategies import Strategies
 from mooring.queue.event_types import FORCE_ACTIVATED, UNSCHEDULABLE_TIMED_OUT, Changes
 from mooring.queue.in_flight import InFlight
 from mooring.queue.queued_pod_info import QueuedPodInfo
 from mooring.queue.queueing_hints import Hints, QueueingStrategy
-from mooring.queue.strategies import Strategies
 from tests.queue.pods import NODE_ADD, NODE_LABEL, PROFILE, node, pod, refuser
 
 TARGET_UPDATE = Changes(FeatureGates()).of_pod(pod(), pod(), is_target=True)[0]
