@@ -26,10 +26,15 @@ SETTLE_SECONDS = 180.0
 _STATUS = "/status"
 
 
+def head(kind: str) -> dict[str, str]:
+    """Return the fields that name the type of an object."""
+    return {"apiVersion": "resource.k8s.io/v1", "kind": kind}
+
+
 def add_devices(cluster: AttackedCluster) -> None:
     """Add nodes with devices, and a class of them."""
     cluster.add_nodes(NODES_NUMBER, 16)
-    cluster.store.create(CLASSES, {"kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}})
+    cluster.store.create(CLASSES, {**head("DeviceClass"), "metadata": {"name": "gpu"}, "spec": {}})
     for node in cluster.store.list(NODES):
         name = node["metadata"]["name"]
         spec = {
@@ -38,7 +43,7 @@ def add_devices(cluster: AttackedCluster) -> None:
             "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
             "devices": [{"name": f"gpu-{number}"} for number in range(DEVICES)],
         }
-        slice_ = {"kind": "ResourceSlice", "metadata": {"name": f"slice-{name}"}, "spec": spec}
+        slice_ = {**head("ResourceSlice"), "metadata": {"name": f"slice-{name}"}, "spec": spec}
         cluster.store.create(SLICES, slice_)
 
 
@@ -48,7 +53,7 @@ def add_claims(cluster: AttackedCluster, number: int) -> None:
     for index in range(number):
         meta = {"name": f"claim-{index}", "namespace": NAMESPACE}
         spec = {"devices": {"requests": [request]}}
-        cluster.store.create(CLAIMS, {"kind": "ResourceClaim", "metadata": meta, "spec": spec})
+        cluster.store.create(CLAIMS, {**head("ResourceClaim"), "metadata": meta, "spec": spec})
 
 
 def add_users(cluster: AttackedCluster, number: int) -> None:

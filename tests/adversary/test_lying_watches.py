@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from mooring.virtual.memory_client import merge
+from mooring.controlplane.strategic_patch import patched
 from tests.adversary.simulated_cluster import (
     NAMESPACE,
     AttackedCluster,
@@ -157,7 +157,7 @@ async def move_pods(cluster: AttackedCluster) -> None:
             {"status": {"phase": "Succeeded"}},
             {"metadata": {"uid": f"new-{number}"}},
         )[number % 4]
-        cluster.server.say(PODS, event_line(MODIFIED, merge(moved, change)))
+        cluster.server.say(PODS, event_line(MODIFIED, patched(moved, change)))
 
 
 LIES = [
