@@ -274,6 +274,7 @@ def test_no_public_name_is_that_of_a_module(package: ModuleType) -> None:
 def test_the_public_face_is_imported_by_star_and_shown_by_help() -> None:
     program = """
 import gc, pickle, pydoc, mooring
+packages = (mooring.api, mooring.errors, mooring.framework, mooring.observe, mooring.typing)
 from mooring import *
 assert gc.isenabled()
 assert pickle.loads(pickle.dumps(Status.unschedulable("no"))) == Status.unschedulable("no")

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.local import churn, fan_out, load, requests, scheduling, start
+from benchmarks.local import churn, fan_out, first_bind, load, requests, scheduling, start
 from benchmarks.local.report import Figure, heading, lines
 from benchmarks.local.servers import LOCAL, REAL, Server, local, real
 
@@ -27,9 +27,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--nodes", type=int, default=1000, help="nodes of the load")
     parser.add_argument("--pods", type=int, default=10_000, help="pods of the load")
     parser.add_argument("--churn", type=int, default=5000, help="pods that come and go")
-    parser.add_argument(
-        "--idle", type=int, default=5000, help="idle nodes whose memory is measured"
-    )
+    parser.add_argument("--idle", type=int, default=5000, help="nodes of the section start")
     args = parser.parse_args(argv)
     unknown = sorted(set(args.sections) - set(_SECTIONS))
     if unknown:
@@ -50,6 +48,8 @@ def main(argv: list[str] | None = None) -> int:
         if "start" in chosen:
             print(flush=True)
             for line in asyncio.run(start.measure(folder, args.idle)).lines():
+                print(line, flush=True)
+            for line in asyncio.run(first_bind.measure(folder / "first-bind", args.idle)):
                 print(line, flush=True)
     return 0
 

@@ -99,10 +99,14 @@ _HOMES = {
     "Status": "framework.status",
     "main": "cli.main",
 }
+#: What the contract consists of: `import mooring` is enough to use these packages too.
+_PACKAGES = ("api", "errors", "framework", "observe", "typing")
 
 
 def __getattr__(name: str) -> Any:
     """Load the module of a name of the public face, when the name is first used."""
+    if name in _PACKAGES:
+        return importlib.import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # The collector would visit all objects of the program, such as those of pytest, while
