@@ -275,7 +275,7 @@ def test_no_planted_secret_is_in_what_is_written(
     for kind in ("deviceclasses", "resourceclaims", "volumeattachments", "statefulsets"):
         assert f'"{kind}.v1.' in text
     assert '"FromClaim"' in text
-    assert 'Post \\"http://127.0.0.1:1/x?key=…' in text
+    assert '"http://127.0.0.1:1/x?key=…","filter"' in text
     assert list(spellings(text)) == []
     formatter = KlogFormatter()
     logged = "\n".join(map(formatter.format, caplog.get_records("setup")))
