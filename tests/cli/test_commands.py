@@ -173,7 +173,8 @@ def test_drop_in_command_loads_its_flags_alone(flag: str, status: int) -> None:
 NOT_SCHEDULED = {"aiohttp", "mooring.apiserver", "mooring.kubelet", "mooring.local", "mooring.ui"}
 NOT_SCHEDULED |= {"mooring.controllers", "mooring.replay", "mooring.shadow", "mooring.extender"}
 #: What talks to a cluster.
-CLIENTS = {"cryptography", "httptools", "mooring.client", "mooring.leader", "mooring.serve"}
+CLIENTS = {"cryptography", "httptools", "mooring.leader", "mooring.serve"}
+CLIENTS |= {"mooring.client.client", "mooring.client.http_pool"}
 
 
 @pytest.mark.parametrize(
