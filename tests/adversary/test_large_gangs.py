@@ -83,13 +83,10 @@ class Schedule:
 
         return counted
 
-    def run(self, gang: list[Object], *, fits: bool, room: int = 2) -> Counter[str]:
-        """Schedule, and return how many pods of which kind have a node.
-
-        If the gang does not fit, a node has room for so many of its members.
-        """
+    def run(self, gang: list[Object], *, fits: bool) -> Counter[str]:
+        """Schedule, and return how many pods of which kind have a node."""
         count = len(gang) - 1
-        size = {"cpu": str(count if fits else room), "memory": "64Gi", "pods": str(2 * count)}
+        size = {"cpu": str(count if fits else 2), "memory": "64Gi", "pods": str(2 * count)}
         nodes = (
             {
                 "apiVersion": "v1",
@@ -149,12 +146,3 @@ def test_the_status_of_a_member_is_no_question_to_the_others(schedule: Schedule)
         schedule.run(native_gang(count), fits=False)
         # The members are asked about each pod of others that gets a node, and once about their own.
         assert schedule.calls["strategy"] <= (OTHERS + 3) * count
-
-
-def test_members_that_give_up_their_nodes_ask_once_for_their_whole_gang(schedule: Schedule) -> None:
-    for count in (40, 200):
-        # About half of the members find a node, wait at Permit, and are rejected together.
-        gang = coscheduled_gang(count)
-        assert schedule.run(gang, fits=False, room=count // 8) == {"others": OTHERS}
-        # Of each attempt that fails, the pod's own status and the end of its wait are events.
-        assert schedule.calls["strategy"] <= 3 * schedule.calls["pre_filter"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mooring.binding.binding_pods import BindingPods, PermitWait
 from mooring.framework.status import Code, Status
 from tests.cycle.scheduling import make_pod
@@ -64,51 +62,6 @@ def test_the_next_deadline_is_of_pods_that_still_wait() -> None:
     pods.remove_waiting("a")
     assert pods.get("a") is None
     assert list(pods.waiting()) == [second]
-
-
-def test_timeouts_are_in_the_order_in_which_the_waits_began() -> None:
-    pods = BindingPods()
-    ended: list[str] = []
-    for name, seconds in (("a", 9.0), ("b", 5.0), ("c", 7.0)):
-        waiting = wait(name, A=seconds)
-        waiting.when_done(lambda name=name: ended.append(name))  # type: ignore[misc]
-        pods.add_waiting(waiting)
-    pods.expire(106.0)
-    assert ended == ["b"]
-    pods.expire(109.0)
-    assert ended == ["b", "a", "c"]
-    assert pods.next_deadline() is None
-
-
-def test_a_wait_that_another_timeout_prolongs_ends_later() -> None:
-    pods = BindingPods()
-    first, second = wait("a", A=5), wait("b", A=5, B=9)
-    first.when_done(lambda: second.allow("A"))
-    pods.add_waiting(first)
-    pods.add_waiting(second)
-    pods.expire(105.0)
-    assert second.outcome is None
-    assert pods.next_deadline() == 109.0
-    pods.expire(109.0)
-    assert second.outcome is not None
-
-
-def test_the_check_for_timeouts_looks_only_at_waits_that_are_due(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    pods = BindingPods()
-    for number in range(1000):
-        pods.add_waiting(wait(f"m{number}", A=60))
-    looks: list[PermitWait] = []
-    deadline = PermitWait.deadline.fget
-    assert deadline is not None
-    looked_at = property(lambda one: (looks.append(one), deadline(one))[1])
-    monkeypatch.setattr(PermitWait, "deadline", looked_at)
-    for number in range(1000):
-        pods.expire(100.0)
-        assert pods.next_deadline() == 160.0
-        pods.remove_waiting(f"m{number}" if number % 2 else "stranger")
-    assert len(looks) <= 5 * 1000
 
 
 def test_a_pod_that_is_deleted_while_it_waits_is_rejected() -> None:

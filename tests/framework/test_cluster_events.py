@@ -106,18 +106,3 @@ def test_updates_are_all_that_is_neither_an_addition_nor_a_deletion():
             specific |= action
     assert specific == ActionType.UPDATE
     assert ActionType.UPDATE | ActionType.ADD | ActionType.DELETE == ActionType.ALL
-
-
-@pytest.mark.parametrize(
-    ("event", "new", "expected"),
-    [
-        pytest.param(ClusterEvent(EventResource.TARGET_POD, LABEL), "p", True, id="a pod's own"),
-        pytest.param(
-            ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD), "p", False, id="any"
-        ),
-        pytest.param(ALL_EVENTS, "p", True, id="an activation"),
-        pytest.param(ALL_EVENTS, None, False, id="a timeout of all"),
-    ],
-)
-def test_an_event_about_one_pod_is_known(event, new, expected):
-    assert event.is_about_one(new) is expected

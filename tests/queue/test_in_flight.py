@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mooring.observe.metrics import Metrics
-from mooring.queue.event_types import FORCE_ACTIVATED
 from mooring.queue.in_flight import InFlight
 from tests.queue.pods import NODE_ADD, NODE_LABEL, pod
 
@@ -40,24 +39,6 @@ def test_events_are_forgotten_when_the_last_pod_that_missed_them_is_done() -> No
     assert kept == [3, 1, 0]
     flight.done("p3")
     assert "p3" not in flight
-
-
-def test_events_are_found_by_number_and_by_the_pod_that_they_concern() -> None:
-    flight = InFlight()
-    first, second = pod("p1"), pod("p2")
-    flight.start(first)
-    flight.note(FORCE_ACTIVATED, None, second)
-    flight.start(second)
-    for new in (first, second, first):
-        flight.note(FORCE_ACTIVATED, None, new)
-    assert (list(flight.about("p1")), list(flight.about("p2"))) == ([1, 3], [2])
-    flight.done("p1")
-    flight.validate()
-    assert (flight.first, flight.end) == (1, 4)
-    assert [new for _, _, new in flight.between(1, 3)] == [first, second]
-    assert flight.event(2) == (FORCE_ACTIVATED, None, second)
-    flight.done("p2")
-    assert flight.first == flight.end == 4
 
 
 def test_what_is_tracked_shows_in_metrics() -> None:

@@ -113,33 +113,6 @@ def test_special_cases(refused_by: Any, happened: Any, new: Any, expected: bool)
     assert hints.worth_requeuing(pod(), refused_by, happened, None, new) is expected
 
 
-def test_plugins_whose_hints_read_a_key_decide_for_all_pods_that_share_it() -> None:
-    def event(**more: Any) -> ClusterEvent:
-        hint = more.pop("hint", lambda pod, old, new: QueueingHint.SKIP)
-        return ClusterEvent(NODE_ADD.resource, NODE_ADD.actions, hint, **more)
-
-    by_name = event(hint_key=lambda pod: pod.name)
-    hints = Hints(
-        {
-            "Keyed": refuser("Keyed", by_name, NODE_LABEL),
-            "Partly": refuser("Partly", by_name, event()),
-            "NoHint": refuser("NoHint", event(hint=None)),
-        }
-    )
-    assert hints.shared(NODE_ADD) == {"Keyed"}
-    assert hints.shared(NODE_LABEL) == frozenset()
-    assert hints.key_of("Keyed", pod("a")) == ("a",)
-    assert hints.key_of("NoHint", pod("a")) == hints.key_of("Extender", pod("b")) == ()
-    assert hints.skips("Keyed", pod(), NODE_ADD, None, node())
-    for refused_by, alike in (
-        ({"Keyed", "NoHint", "Extender"}, True),
-        ({"Keyed", "Partly"}, False),
-    ):
-        assert hints.concerns_alike(NODE_ADD, refused_by) is alike
-        assert hints.concerns_alike(ALL_EVENTS, refused_by)
-        assert hints.concerns_alike(NODE_LABEL, refused_by)
-
-
 def test_a_plugin_that_registers_nothing_waits_for_all() -> None:
     hints = Hints({"P": Silent()})
     assert hints.worth_requeuing(pod(), {"P"}, CUSTOM, None, None)

@@ -35,17 +35,12 @@ def wants(pod: Pod, old: Any, new: Any) -> QueueingHint:
     return QueueingHint.QUEUE if wanted else QueueingHint.SKIP
 
 
-KEYED = ClusterEvent(
-    EventResource.NODE, ActionType.ADD, wants, hint_key=lambda pod: pod.labels.get("wants")
-)
-
-
 def wakes(plugin: str, pod: Pod, event: ClusterEvent, old: Any, new: Any) -> bool:
     """Return whether an event may help: what the plugins below register, written differently."""
     label = event.label
     if label.startswith("TargetPod") and new.metadata.uid != pod.metadata.uid:
         return False
-    if plugin in ("Picky", "Keyed"):
+    if plugin == "Picky":
         return label == "NodeAdd" and pod.labels.get("wants") == new.name
     if plugin == "Pods":
         return label in ("AssignedPodAdd", "AssignedPodDelete")
@@ -56,19 +51,17 @@ def wakes(plugin: str, pod: Pod, event: ClusterEvent, old: Any, new: Any) -> boo
 
 PLUGINS = (
     refuser("Picky", ClusterEvent(EventResource.NODE, ActionType.ADD, wants)),
-    refuser("Keyed", KEYED),
     refuser("Pods", POD_CHANGES),
     gate("HoldA", held("a"), POD_LABEL),
     gate("HoldB", held("b"), POD_LABEL),
     Anything(),
 )
-REFUSERS = ("Picky", "Keyed", "Pods", "Anything", "Extender")
-ALL_REFUSERS = st.frozensets(st.sampled_from(REFUSERS), max_size=2)
+ALL_REFUSERS = st.frozensets(st.sampled_from(("Picky", "Pods", "Anything", "Extender")), max_size=2)
 NOBODY: frozenset[str] = frozenset()
 #: The plugins that refused a pod and those that left it pending: often one, often none.
 REFUSALS = st.one_of(
     st.just((NOBODY, NOBODY)),
-    st.sampled_from(REFUSERS[:4]).map(lambda name: (frozenset({name}), NOBODY)),
+    st.sampled_from(("Picky", "Pods", "Anything")).map(lambda name: (frozenset({name}), NOBODY)),
     st.tuples(ALL_REFUSERS, ALL_REFUSERS),
 )
 LABELS = st.fixed_dictionaries(

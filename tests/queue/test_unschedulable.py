@@ -65,33 +65,6 @@ def test_a_pod_whose_gate_changes_is_filed_anew() -> None:
     pods.validate()
 
 
-def test_pods_that_share_a_key_are_skipped_together() -> None:
-    keys: dict[str, str | None] = {"a": "x", "b": "x", "c": "y", "alone": None}
-    pods = UnschedulablePods(lambda info, plugin: keys[info.pod.metadata.name])
-    infos = {name: refused(name, "Fit") for name in keys}
-    for info in infos.values():
-        pods.add(info)
-    asked: list[str] = []
-
-    def skips(plugin: str, info: QueuedPodInfo) -> bool:
-        asked.append(info.pod.metadata.name)
-        return keys[info.pod.metadata.name] == "x"
-
-    def remaining() -> list[str]:
-        left = pods.refused_by(PROFILE, ["Fit"], skips=skips)
-        return sorted(info.pod.metadata.name for info in left)
-
-    assert (remaining(), asked) == (["alone", "c"], ["a", "c"])
-    keys["b"] = "y"
-    pods.changed(infos["b"])
-    pods.validate()
-    assert remaining() == ["alone", "b", "c"]
-    for info in infos.values():
-        pods.remove(info)
-    pods.validate()
-    assert pods.refusers(PROFILE) == []
-
-
 def test_the_oldest_is_known_without_a_search() -> None:
     assert UnschedulablePods().oldest == math.inf
     old, young = refused("old", "P", at=100.0), refused("young", "P", at=200.0)

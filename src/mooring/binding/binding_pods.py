@@ -8,10 +8,7 @@ Deadlines are data, so the same code runs under a virtual clock: the owner of th
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import count
-from operator import itemgetter
 
 from mooring.api import Pod
 from mooring.api.durations import Duration
@@ -113,33 +110,19 @@ class PreBinding:
 
 
 class BindingPods:
-    """The pods that wait at Permit and those in PreBind, by uid.
-
-    The scheduling loop looks for timeouts before each attempt, while thousands of members of a gang
-    may wait. So the deadlines are in a heap; entries of waits that are over are dropped when they
-    come up, or when they are more than half of it.
-    """
+    """The pods that wait at Permit and those in PreBind, by uid."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, PermitWait] = {}
         self._pre_binding: dict[str, PreBinding] = {}
-        #: Deadlines with the numbers of the waits, in the order in which they began. A deadline may
-        #: be too early: it is later once a plugin has allowed the pod.
-        self._deadlines: list[tuple[float, int, PermitWait]] = []
-        self._numbers = count()
 
     def add_waiting(self, wait: PermitWait) -> None:
         """Add a pod that begins to wait."""
         self._waiting[wait.pod.metadata.uid] = wait
-        heapq.heappush(self._deadlines, (wait.deadline, next(self._numbers), wait))
 
     def remove_waiting(self, uid: str) -> None:
         """Remove a pod that no longer waits."""
-        if self._waiting.pop(uid, None) is None:
-            return
-        if len(self._deadlines) > 2 * len(self._waiting):
-            self._deadlines = [entry for entry in self._deadlines if self._is_valid(entry[2])]
-            heapq.heapify(self._deadlines)
+        self._waiting.pop(uid, None)
 
     def waiting(self) -> Iterable[PermitWait]:
         """Return the pods that wait at Permit."""
@@ -165,36 +148,14 @@ class BindingPods:
 
     def next_deadline(self) -> float | None:
         """Return the time of the next timeout; None if no pod waits."""
-        first = self._first()
-        return None if first is None else first[0]
+        return min(
+            (wait.deadline for wait in self._waiting.values() if not wait.outcome), default=None
+        )
 
     def expire(self, now: float) -> None:
         """Reject every pod whose timeout is over."""
-        due: list[tuple[int, PermitWait]] = []
-        while (first := self._first()) is not None and now >= first[0]:
-            heapq.heappop(self._deadlines)
-            due.append(first[1:])
-        for number, wait in sorted(due, key=itemgetter(0)):
+        for wait in tuple(self._waiting.values()):
             wait.expire(now)
-            if self._is_valid(wait):
-                # The end of another wait has let a plugin allow this one.
-                heapq.heappush(self._deadlines, (wait.deadline, number, wait))
-
-    def _first(self) -> tuple[float, int, PermitWait] | None:
-        """Return the first deadline that is neither over nor too early."""
-        deadlines = self._deadlines
-        while deadlines:
-            deadline, number, wait = deadlines[0]
-            if not self._is_valid(wait):
-                heapq.heappop(deadlines)
-            elif wait.deadline > deadline:
-                heapq.heapreplace(deadlines, (wait.deadline, number, wait))
-            else:
-                return deadlines[0]
-        return None
-
-    def _is_valid(self, wait: PermitWait) -> bool:
-        return wait.outcome is None and self._waiting.get(wait.pod.metadata.uid) is wait
 
     def add_pre_binding(
         self, uid: str, on_cancel: Callable[[str], object] | None = None

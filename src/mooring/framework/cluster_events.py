@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum, IntFlag, StrEnum
 from functools import lru_cache
 from typing import Any
@@ -88,8 +88,6 @@ class QueueingHint(Enum):
 QueueingHintFn = Callable[[Pod, Any, Any], QueueingHint]
 #: pre_hint(old, new): the pods that an event may concern; None if it may concern any pod.
 PreQueueingHintFn = Callable[[Any, Any], Iterable[Pod] | None]
-#: hint_key(pod): all that a hint reads of the pod that waits.
-HintKeyFn = Callable[[Pod], Hashable]
 
 
 class ClusterEvent(msgspec.Struct, frozen=True):
@@ -98,9 +96,6 @@ class ClusterEvent(msgspec.Struct, frozen=True):
     The hint may decide to skip the event. Without a hint every such event requeues the pods that
     the plugin refused. With the gate SchedulerPreQueueingHints, `pre_hint` names the pods that the
     hint is asked about, so that the others cost nothing.
-
-    If the hint reads only a part of the waiting pod, such as the name of its group, `hint_key`
-    returns this part: the hint is then called once for all pods for which it is the same.
     """
 
     resource: EventResource | str
@@ -109,7 +104,6 @@ class ClusterEvent(msgspec.Struct, frozen=True):
     #: Name for metrics if resource and action do not identify the event ("ForceActivate").
     custom_label: str = ""
     pre_hint: PreQueueingHintFn | None = None
-    hint_key: HintKeyFn | None = None
 
     @property
     def label(self) -> str:
@@ -120,12 +114,6 @@ class ClusterEvent(msgspec.Struct, frozen=True):
     def is_wildcard(self) -> bool:
         """Return whether this registration covers every event."""
         return self.resource == EventResource.WILDCARD and self.actions == ActionType.ALL
-
-    def is_about_one(self, new: Any) -> bool:
-        """Return whether an event that happened concerns only one pod, the new object."""
-        if self.is_wildcard:
-            return new is not None
-        return self.resource == EventResource.TARGET_POD
 
     def matches(self, happened: ClusterEvent) -> bool:
         """Return whether this registration covers an event that happened.

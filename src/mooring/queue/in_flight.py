@@ -10,7 +10,8 @@ checked against those that arrived after it was popped.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from mooring.api import Pod
@@ -28,14 +29,9 @@ class InFlight:
         # An OrderedDict finds its first entry in constant time. A dict does not after many
         # deletions at its front.
         self._pods: OrderedDict[str, tuple[int, Pod]] = OrderedDict()
-        #: The events, of which the first `_dropped` are no longer kept. A deque does not find its
-        #: entries by number in constant time.
-        self._events: list[Happened] = []
-        self._dropped = 0
+        self._events: deque[Happened] = deque()
         #: The number of the first event that is still kept; events are numbered as they arrive.
         self._first = 0
-        #: The numbers of the events that concern one pod only, by its uid.
-        self._about: dict[str, deque[int]] = {}
         self._metrics = metrics
         #: The number of tracked pods and events by label, read by the metrics on each scrape.
         self._tracked: Counter[str] = Counter()
@@ -52,54 +48,24 @@ class InFlight:
     @property
     def events_kept(self) -> int:
         """The number of events that are kept."""
-        return len(self._events) - self._dropped
-
-    @property
-    def first(self) -> int:
-        """The number of the first event that is kept."""
-        return self._first
-
-    @property
-    def end(self) -> int:
-        """The number that the next event gets."""
-        return self._first + self.events_kept
+        return len(self._events)
 
     def start(self, pod: Pod) -> None:
         """Record that scheduling of a pod begins."""
-        self._pods[pod.metadata.uid] = (self.end, pod)
+        self._pods[pod.metadata.uid] = (self._first + len(self._events), pod)
         self._track(POD_POPPED, 1)
 
     def note(self, event: ClusterEvent, old: Any, new: Any) -> bool:
         """Keep an event if any pod is in flight, and return whether it was kept."""
         if not self._pods:
             return False
-        if event.is_about_one(new):
-            self._about.setdefault(new.metadata.uid, deque()).append(self.end)
         self._events.append((event, old, new))
         self._track(event.label, 1)
         return True
 
-    def start_of(self, uid: str) -> int:
-        """Return the number of the first event since a pod in flight was popped."""
-        return self._pods[uid][0]
-
-    def since(self, uid: str) -> Sequence[Happened]:
+    def since(self, uid: str) -> Iterable[Happened]:
         """Return the events that arrived since a pod in flight was popped."""
-        return self.between(self.start_of(uid), self.end)
-
-    def between(self, begin: int, end: int) -> Sequence[Happened]:
-        """Return the events from one number up to, not including, another."""
-        offset = self._dropped - self._first
-        return self._events[begin + offset : end + offset]
-
-    def about(self, uid: str) -> Iterable[int]:
-        """Return the numbers of the events since its pop that concern only this pod in flight."""
-        start = self._pods[uid][0]
-        return (number for number in self._about.get(uid, ()) if number >= start)
-
-    def event(self, number: int) -> Happened:
-        """Return an event that is kept."""
-        return self._events[number - self._first + self._dropped]
+        return islice(self._events, self._pods[uid][0] - self._first, None)
 
     def done(self, uid: str) -> None:
         """Record that a pod is no longer in flight, and drop the events only it needed."""
@@ -107,23 +73,11 @@ class InFlight:
             return
         self._track(POD_POPPED, -1)
         # Pods are kept in the order they were popped, so the first one needs the most events.
-        needed = next(iter(self._pods.values()), (self.end,))[0]
+        needed = next(iter(self._pods.values()), (self._first + len(self._events),))[0]
         while self._first < needed:
-            event, _, new = self._events[self._dropped]
-            self._dropped += 1
-            if event.is_about_one(new):
-                self._drop_about(new.metadata.uid)
+            event, _, _ = self._events.popleft()
             self._first += 1
             self._track(event.label, -1)
-        if 2 * self._dropped >= len(self._events):
-            del self._events[: self._dropped]
-            self._dropped = 0
-
-    def _drop_about(self, uid: str) -> None:
-        numbers = self._about[uid]
-        numbers.popleft()
-        if not numbers:
-            del self._about[uid]
 
     def validate(self) -> None:
         """Check that every event that is kept is needed by a pod."""
@@ -132,12 +86,7 @@ class InFlight:
         if starts:
             assert starts[0] == self._first, "events are kept for nobody"
         else:
-            assert not self.events_kept, "events are kept for nobody"
-        about: dict[str, list[int]] = {}
-        for number, (event, _, new) in enumerate(self.between(self._first, self.end), self._first):
-            if event.is_about_one(new):
-                about.setdefault(new.metadata.uid, []).append(number)
-        assert about == {uid: list(numbers) for uid, numbers in self._about.items()}
+            assert not self._events, "events are kept for nobody"
 
     def _track(self, label: str, change: int) -> None:
         tracked = self._tracked

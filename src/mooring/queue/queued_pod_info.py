@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from enum import Enum
 from typing import ClassVar
 
@@ -29,14 +29,10 @@ class Place(Enum):
 
 
 class Filed(msgspec.Struct, frozen=True, gc=False):
-    """The profile and plugins under which UnschedulablePods has indexed a pod.
-
-    For each plugin there is the key that the pod shares with others (`Hints.key_of`).
-    """
+    """The profile and plugins under which UnschedulablePods has indexed a pod."""
 
     profile: str
     plugins: tuple[str, ...]
-    keys: tuple[Hashable, ...]
     gated: bool
 
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from enum import IntEnum
 from typing import Any
 
@@ -79,14 +79,8 @@ class Hints:
             for name, plugin in plugins.items()
             if any(hasattr(plugin, method) for method in _REFUSING)
         ]
-        #: What the hints of each plugin read of the pods that wait.
-        self._keys = {
-            name: tuple(dict.fromkeys(one.hint_key for one in events if one.hint_key is not None))
-            for name, events in self._events.items()
-        }
         self._metrics = metrics
         self._now = now
-        self._sharing: dict[tuple[str, int], tuple[frozenset[str], frozenset[str]]] = {}
         self._waiting: dict[tuple[str, int], dict[str, tuple[QueueingHintFn | None, ...]]] = {}
 
     def waiting_for(
@@ -125,50 +119,6 @@ class Hints:
             if pods is not None:
                 found[name] = pods
         return found
-
-    def key_of(self, name: str, pod: Pod) -> Hashable:
-        """Return what a plugin's hints read of a pod, where they say so.
-
-        If a `hint_key` raises, the key is the pod's own: no other pod has it.
-        """
-        try:
-            key = tuple(read(pod) for read in self._keys.get(name, ()))
-            hash(key)
-        except BaseException as error:
-            raise_if_external(error)
-            log.exception("The key of a queueing hint raised", extra=kv(plugin=name, pod=pod))
-            return pod.metadata.uid
-        return key
-
-    def shared(self, happened: ClusterEvent) -> frozenset[str]:
-        """Return the plugins with hints for such an event, all of which read only a key."""
-        return self._sharing_of(happened)[0]
-
-    def concerns_alike(self, happened: ClusterEvent, refused_by: Set[str]) -> bool:
-        """Return whether an event helps all or none of the pods that these plugins refused.
-
-        That is meant of pods with the same keys, none of which is the subject of the event.
-        """
-        return happened.is_wildcard or refused_by.isdisjoint(self._sharing_of(happened)[1])
-
-    def _sharing_of(self, happened: ClusterEvent) -> tuple[frozenset[str], frozenset[str]]:
-        """Return the plugins all of whose hints for an event have keys, and the others. Cached.
-
-        A plugin that waits for the event without a hint is in neither.
-        """
-        key = (happened.resource, happened.actions.value)
-        sharing = self._sharing.get(key)
-        if sharing is None:
-            hinted = {
-                name: all(one.hint_key is not None for one in events)
-                for name in self.waiting_for(happened)
-                if (events := [one for one in self._events[name] if _has_hint(one, happened)])
-            }
-            sharing = self._sharing[key] = (
-                frozenset(name for name, shares in hinted.items() if shares),
-                frozenset(name for name, shares in hinted.items() if not shares),
-            )
-        return sharing
 
     def knows(self, name: str) -> bool:
         """Return whether a plugin of this name is in the profile."""
@@ -215,10 +165,6 @@ class Hints:
         refused = frozenset(refused_by)
         return bool(self.strategy(pod, refused, frozenset(), happened, old, new))
 
-    def skips(self, name: str, pod: Pod, happened: ClusterEvent, old: Any, new: Any) -> bool:
-        """Return whether an event does not help a pod that one plugin refused."""
-        return not self._says_queue(name, self.waiting_for(happened), pod, happened, old, new)
-
     def _says_queue(
         self,
         name: str,
@@ -249,10 +195,6 @@ class Hints:
         duration = self._metrics.queueing_hint_duration[name, happened.label, result]
         duration.observe(self._now() - start)
         return result != QueueingHint.SKIP.value
-
-
-def _has_hint(registered: ClusterEvent, happened: ClusterEvent) -> bool:
-    return registered.hint is not None and registered.matches(happened)
 
 
 def _named_pods(

@@ -39,7 +39,6 @@ from mooring.observe.logs import log_error, verbose, vlog
 from mooring.observe.metrics import Metrics
 from mooring.queue import event_types
 from mooring.queue.backoff_queue import DEFAULT_INITIAL_BACKOFF, DEFAULT_MAX_BACKOFF
-from mooring.queue.event_strategies import Strategies
 from mooring.queue.in_flight import InFlight
 from mooring.queue.nominator import PodNominator
 from mooring.queue.pod_group_queue import GroupOutcome, PodGroupQueue
@@ -102,18 +101,17 @@ class SchedulingQueue:
             )
             for name, profile in profiles.items()
         }
+        self._no_hints = Hints({})
         self._pre_enqueue = PreEnqueue(profiles, now, metrics)
         self._sequence = count()
-        self._in_flight = InFlight(metrics)
-        self._strategies = Strategies(self._hints, self._in_flight)
         self._places = SubQueues(
             order,
             metrics,
             initial_backoff=initial_backoff,
             max_backoff=max_backoff,
             pop_early=self._pop_from_backoff,
-            key_of=self._strategies.key_of,
         )
+        self._in_flight = InFlight(metrics)
         self._groups: PodGroupQueue | None = None
         if pod_groups is not None:
             self._groups = PodGroupQueue(
@@ -124,7 +122,7 @@ class SchedulingQueue:
                 now=now,
                 sequence=self._sequence,
                 requeue=self._requeue,
-                strategy_after_flight=self._strategies.after_flight,
+                strategy_after_flight=self._strategy_after_flight,
                 metrics=metrics,
             )
         elif metrics is not None and release.pod_groups:
@@ -176,7 +174,6 @@ class SchedulingQueue:
             return
         if info.place is Place.UNSCHEDULABLE:
             self._replace(info, old, new)
-            self._places.unschedulable.changed(info)
             self._requeue_updated(info, changes, old, new)
         else:
             # Its position in the order may have changed, so remove it and add it again.
@@ -286,7 +283,7 @@ class SchedulingQueue:
         self._count_failure(info)
         self._places.backoff.start(info)
         self._places.count_rejectors(info, 1)
-        strategy = self._strategies.after_flight(info)
+        strategy = self._strategy_after_flight(info)
         place = self._requeue(info, strategy, event_types.SCHEDULE_ATTEMPT_FAILURE)
         self._in_flight.done(info.uid)
         if verbose(log, 3):
@@ -366,9 +363,7 @@ class SchedulingQueue:
                         name: [info.key for one in pods if (info := self._queued(one)) is not None]
                         for name, pods in hints.concerned(event, old, new).items()
                     }
-                    found += self._places.unschedulable.refused_by(
-                        profile, refusers, named, _skipping(hints, event, old, new)
-                    )
+                    found += self._places.unschedulable.refused_by(profile, refusers, named)
             if not interesting and not found:
                 # `_move` still keeps it for pods in flight: an extender may yet refuse one.
                 vlog(log, 6, _NOT_INTERESTING, event=event.label)
@@ -481,7 +476,7 @@ class SchedulingQueue:
                 # preemptors, each comes here for every victim of all the others.
                 info.was_flushed = False
                 continue
-            strategy = self._strategies.of(info, event, old, new)
+            strategy = self._strategy(info, event, old, new)
             if strategy is QueueingStrategy.SKIP:
                 if verbose(log, 5):
                     vlog(log, 5, "Event is not making pod schedulable", pod=info.pod, event=label)
@@ -491,11 +486,46 @@ class SchedulingQueue:
         if self._in_flight.note(event, old, new) and verbose(log, 5):
             vlog(log, 5, "Event received while pods are in flight", event=label)
 
+    def _strategy(
+        self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any
+    ) -> QueueingStrategy:
+        hints = self._hints.get(info.profile, self._no_hints)
+        refused, pending = info.unschedulable_plugins, info.pending_plugins
+        if not isinstance(info, QueuedPodGroupInfo):
+            return hints.strategy(info.pod, refused, pending, event, old, new)
+        # If the event may help one member, the group is tried again.
+        best = QueueingStrategy.SKIP
+        for member in info.concerned(event, new):
+            best = max(best, hints.strategy(member.pod, refused, pending, event, old, new))
+            if best is QueueingStrategy.IMMEDIATELY or (best and not pending):
+                break
+        return best
+
+    def _strategy_after_flight(self, info: QueuedPodInfo) -> QueueingStrategy:
+        if not info.rejectors:
+            return QueueingStrategy.AFTER_BACKOFF
+        uid = info.pod.metadata.uid
+        if uid not in self._in_flight:
+            log_error(
+                log,
+                "in flight Pod isn't found in the scheduling queue. If you see this error log, "
+                "it's likely a bug in the scheduler",
+                "Error getting cluster events for pod",
+                pod=info.pod,
+            )
+            return QueueingStrategy.AFTER_BACKOFF
+        best = QueueingStrategy.SKIP
+        for event, old, new in self._in_flight.since(uid):
+            best = max(best, self._strategy(info, event, old, new))
+            if best is QueueingStrategy.IMMEDIATELY or (best and not info.pending_plugins):
+                break
+        return best
+
     def _requeue_updated(
         self, info: QueuedPodInfo, changes: list[ClusterEvent], old: Pod, new: Pod
     ) -> None:
         for event in changes:
-            strategy = self._strategies.of(info, event, old, new)
+            strategy = self._strategy(info, event, old, new)
             if strategy is QueueingStrategy.SKIP:
                 continue
             place = self._requeue(info, strategy, event.label)
@@ -557,16 +587,3 @@ class SchedulingQueue:
         if info is not None:
             self._places.take_out(info)
             self._places.count_rejectors(info, -1)
-
-
-def _skipping(
-    hints: Hints, event: ClusterEvent, old: Any, new: Any
-) -> Callable[[str, QueuedPodInfo], bool] | None:
-    """Return a function by which a pod and all that share its key are left where they are.
-
-    None if there are no such plugins, or if the log is to have a line for each pod.
-    """
-    shared = hints.shared(event)
-    if not shared or verbose(log, 5):
-        return None
-    return lambda plugin, info: plugin in shared and hints.skips(plugin, info.pod, event, old, new)

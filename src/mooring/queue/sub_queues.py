@@ -16,7 +16,7 @@ from mooring.queue.backoff_queue import BackoffQueue
 from mooring.queue.pod_heap import PodHeap
 from mooring.queue.queued_pod_group_info import QueuedPodGroupInfo
 from mooring.queue.queued_pod_info import Place, QueuedPodInfo
-from mooring.queue.unschedulable import KeyOf, UnschedulablePods
+from mooring.queue.unschedulable import UnschedulablePods
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,6 @@ class SubQueues:
         initial_backoff: float,
         max_backoff: float,
         pop_early: bool,
-        key_of: KeyOf = lambda info, plugin: None,
     ) -> None:
         def sort_key(info: QueuedPodInfo) -> Any:
             return order(info.as_queued_pod())
@@ -58,7 +57,7 @@ class SubQueues:
         self.backoff = BackoffQueue(
             sort_key, tickets, initial=initial_backoff, maximum=max_backoff, pop_early=pop_early
         )
-        self.unschedulable = UnschedulablePods(key_of)
+        self.unschedulable = UnschedulablePods()
         self._metrics = metrics
         self._shows_groups = False
         if metrics is not None:

@@ -1,9 +1,7 @@
 """UnschedulablePods: pods that wait for a cluster event.
 
 They are indexed by the plugins that refused them, so that an event is checked only for the pods it
-may concern: fifty thousand pods that found no cpu cost nothing when a volume appears. Below each
-plugin, pods for which its hints return the same are together: ten thousand members of one gang
-cost one call of a hint.
+may concern: fifty thousand pods that found no cpu cost nothing when a volume appears.
 
 # kube-scheduler: backend/queue/unschedulable_pods.go
 """
@@ -11,24 +9,18 @@ cost one call of a hint.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from mooring.queue.queued_pod_info import Filed, QueuedPodInfo
-
-#: key_of(info, plugin): the key that a pod shares with those for which the plugin's hints return
-#: the same; None if it shares one with no other.
-KeyOf = Callable[[QueuedPodInfo, str], Hashable]
-_Pods = dict[str, QueuedPodInfo]
 
 
 class UnschedulablePods:
     """The pods that are gated or were refused. Owned by the scheduling queue."""
 
-    def __init__(self, key_of: KeyOf = lambda info, plugin: None) -> None:
-        self._key_of = key_of
-        self._pods: _Pods = {}
-        self._by_plugin: dict[tuple[str, str], dict[Hashable, _Pods]] = {}
+    def __init__(self) -> None:
+        self._pods: dict[str, QueuedPodInfo] = {}
+        self._by_plugin: dict[tuple[str, str], dict[str, QueuedPodInfo]] = {}
         #: The number of gated pods.
         self.gated = 0
         #: A lower bound: every pod has been waiting here since this time or later.
@@ -48,19 +40,10 @@ class UnschedulablePods:
         self.gated += info.is_gated
         # Only its gating plugin can release a gated pod, so it is indexed under no other plugin.
         plugins = (info.gating_plugin,) if info.is_gated else tuple(info.rejectors) or ("",)
-        keys = tuple(self._key_of(info, plugin) for plugin in plugins)
-        info.filed = Filed(info.profile, plugins, keys, info.is_gated)
-        for plugin, key in zip(plugins, keys, strict=True):
-            by_key = self._by_plugin.setdefault((info.profile, plugin), {})
-            by_key.setdefault(key, {})[info.key] = info
+        info.filed = Filed(info.profile, plugins, info.is_gated)
+        for plugin in plugins:
+            self._by_plugin.setdefault((info.profile, plugin), {})[info.key] = info
         self._oldest = min(self._oldest, waiting_since(info))
-
-    def changed(self, info: QueuedPodInfo) -> None:
-        """Index a pod again if its object was replaced and another key follows from the new one."""
-        filed = info.filed
-        assert filed is not None, f"{info} is not here"
-        if filed.keys != tuple(self._key_of(info, plugin) for plugin in filed.plugins):
-            self.add(info)
 
     def remove(self, info: QueuedPodInfo) -> None:
         """Remove a pod that is in here."""
@@ -68,12 +51,10 @@ class UnschedulablePods:
         assert filed is not None, f"{info} is not here"
         del self._pods[info.key]
         self.gated -= filed.gated
-        for plugin, key in zip(filed.plugins, filed.keys, strict=True):
-            by_key = self._by_plugin[filed.profile, plugin]
-            del by_key[key][info.key]
-            if not by_key[key]:
-                del by_key[key]
-            if not by_key:
+        for plugin in filed.plugins:
+            pods = self._by_plugin[filed.profile, plugin]
+            del pods[info.key]
+            if not pods:
                 del self._by_plugin[filed.profile, plugin]
         info.filed = None
 
@@ -82,25 +63,21 @@ class UnschedulablePods:
         profile: str,
         plugins: Iterable[str],
         named: Mapping[str, Iterable[str]] = MappingProxyType({}),
-        skips: Callable[[str, QueuedPodInfo], bool] | None = None,
     ) -> list[QueuedPodInfo]:
         """Return the pods of a profile that one of these plugins refused or gates.
 
-        Of a plugin in `named`, only the entries of the queue with these keys count. If
-        `skips(plugin, pod)`, the pods that share this pod's key do not count for the plugin.
+        Of a plugin in `named`, only the entries of the queue with these keys count.
         """
-        found: _Pods = {}
-        for plugin in plugins:
-            only = named.get(plugin)
-            for key, pods in self._by_plugin.get((profile, plugin), {}).items():
-                if skips is not None and key is not None:
-                    first = next(iter(pods.values()))
-                    if skips(plugin, first):
-                        continue
-                if only is None:
-                    found.update(pods)
-                else:
-                    found.update((name, pods[name]) for name in only if name in pods)
+        groups = [
+            {key: group[key] for key in named[plugin] if key in group} if plugin in named else group
+            for plugin in plugins
+            if (group := self._by_plugin.get((profile, plugin))) is not None
+        ]
+        if len(groups) == 1:
+            return list(groups[0].values())
+        found: dict[str, QueuedPodInfo] = {}
+        for group in groups:
+            found.update(group)
         return list(found.values())
 
     def refusers(self, profile: str) -> list[str]:
@@ -126,13 +103,11 @@ class UnschedulablePods:
             expected = {info.gating_plugin} if info.is_gated else info.rejectors or {""}
             assert set(filed.plugins) == expected, f"{info} is filed under {filed.plugins}"
             assert filed.gated == info.is_gated
-            for plugin, shared in zip(filed.plugins, filed.keys, strict=True):
-                assert shared == self._key_of(info, plugin), f"{info} is filed under {shared}"
-                assert self._by_plugin[filed.profile, plugin][shared][key] is info
+            for plugin in filed.plugins:
+                assert self._by_plugin[filed.profile, plugin][key] is info
             assert waiting_since(info) >= self.oldest
         entries = sum(len(info.filed.plugins) for info in self if info.filed is not None)
-        indexed = sum(len(pods) for by_key in self._by_plugin.values() for pods in by_key.values())
-        assert entries == indexed, "the index holds strangers"
+        assert entries == sum(map(len, self._by_plugin.values())), "the index holds strangers"
         assert self.gated == sum(info.is_gated for info in self)
 
 

@@ -330,8 +330,6 @@ def test_hints(resource: str, action: ActionType, old: Any, new: Any, queues: bo
     plugin = Coscheduling()
     (found,) = [event for event in plugin.events_to_register() if event.matches(happened)]
     assert found.hint is not None
-    assert found.hint_key is not None
-    assert found.hint_key(member("a")) == found.hint_key(member("b")) != found.hint_key(make_pod())
     expected = QueueingHint.QUEUE if queues else QueueingHint.SKIP
     assert found.hint(member("a"), old, new) is expected
     assert found.hint(make_pod("plain"), old, new) is QueueingHint.SKIP

@@ -35,7 +35,6 @@ from mooring.api import (
 from mooring.contrib.coscheduling.assignments import Assignments, Expirations, Failures
 from mooring.contrib.coscheduling.members import Members
 from mooring.contrib.coscheduling.room import describe_gap, needs, resource_gap
-from mooring.framework.cluster_events import QueueingHintFn
 from mooring.framework.decision import NodeStatuses
 from mooring.typing import Int32, Int64
 
@@ -333,22 +332,11 @@ class Coscheduling(Plugin):
         siblings = ActionType.ADD | ActionType.UPDATE_POD_LABEL
         groups = ActionType.ADD | ActionType.UPDATE
         return [
-            _for_group(EventResource.POD, siblings, _after_sibling),
-            _for_group(POD_GROUPS, groups, _after_group),
-            _for_group(EventResource.POD, ActionType.DELETE, _after_pod),
-            _for_group(EventResource.NODE, more_room, _after_node),
+            ClusterEvent(EventResource.POD, siblings, _after_sibling),
+            ClusterEvent(POD_GROUPS, groups, _after_group),
+            ClusterEvent(EventResource.POD, ActionType.DELETE, _after_pod),
+            ClusterEvent(EventResource.NODE, more_room, _after_node),
         ]
-
-
-def _for_group(
-    resource: EventResource | str, actions: ActionType, hint: QueueingHintFn
-) -> ClusterEvent:
-    """Return an event whose hint is called once for all members of a group.
-
-    When a group of thousands fails, each member that waited gives up its node, and asking all of
-    them about each such event would take the square of their number.
-    """
-    return ClusterEvent(resource, actions, hint, hint_key=pod_group_key)
 
 
 def _after_sibling(pod: Pod, old: Any, new: Any) -> QueueingHint:
