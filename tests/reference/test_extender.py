@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.reference.sides import Running, reference
 from tests.support.api import Object
 from tests.support.cluster import Cluster
 from tests.support.extenders import ExtenderProgram, extender
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.filterwarnings("ignore::urllib3.exceptions.InsecureRequestWarning")
 
@@ -164,7 +166,22 @@ def test_a_node_that_the_plugin_refuses_is_not_chosen(
         message = refusal_of(cluster, "waits", "Unschedulable")
         assert "0/2 nodes are available: 2 node(s) were closed." in message
         cluster.api.patch("Node", "node-2", {"metadata": {"labels": {"closed": "false"}}})
-        assert node_of(cluster, "waits") == "node-2"
+        changes = itertools.count()
+
+        def place() -> str:
+            """Return the pod's node; change the other node if there is none yet.
+
+            kube-scheduler may send its request before the extender has seen a change of a node,
+            and sends the next one only after a further change.
+            """
+            pod = cluster.api.get("Pod", "waits", cluster.namespace)
+            if node := pod["spec"].get("nodeName"):
+                return str(node)
+            labels = {"change": str(next(changes))}
+            cluster.api.patch("Node", "node-1", {"metadata": {"labels": labels}})
+            return ""
+
+        assert eventually(place, "a node for the pod") == "node-2"
         assert served.answered("filter") >= 2
 
 
