@@ -64,7 +64,7 @@ GONE = re.compile(r"(?<!bench-)\b(?:insight|offline)\b", re.IGNORECASE)
 
 
 def test_rooms_that_are_gone_are_named_nowhere() -> None:
-    # The changelog says what became of them; this file looks for them.
+    # The changelog names their replacements, and this file names the rooms to find them.
     spared = {ROOT / "CHANGELOG.md", Path(__file__)}
     copies = (ROOT / "tests" / "behaviour", ROOT / "tests" / "groups", ROOT / "tests" / "kubectl")
     assert [
